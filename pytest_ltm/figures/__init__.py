@@ -1,1 +1,1 @@
-"""The results of a run: figures, statistics, gate."""
+"""Figures and statistics computed from the results of a run."""

@@ -1,4 +1,4 @@
-"""Columns of the result: what one agent did at one memory span, over all trials and examples."""
+"""Columns of the result: one agent at one memory span, over all trials and examples."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from pytest_ltm.figures.statistics.totals import (
 from pytest_ltm.figures.text import NOTHING, format_percent, score_text
 
 Number = TypeVar("Number", int, float)
-# What is said of examples where two figures stand.
+# Follows a number of examples for which two figures are shown.
 LEFT_OPEN = (
     "left open, at least in part: what is neither proven right nor wrong counts as missed in the first figure and as "
     "passed in the second"
 )
 GUESSED, UNSCORED = "≤", "*"
-"""What marks a mean that is not shown to be above guessing, and one that some examples are left out of."""
+"""Marks a mean that is not significantly above guessing, and one with some unscored examples."""
 GUESSED_NOTE = f"{GUESSED}: not shown to be more than guessing earns, without memory."
-# What marks a column in which much went wrong within the agent: its score is hardly
-# about its memory.
+# Marks a column in which much went wrong inside the agent, so that its score hardly
+# reflects memory.
 HAMPERED = "!"
-# The share of mishaps above which that is so.
+# The share of mishaps above which a column gets that mark.
 _HAMPERING = 0.25
 
 
@@ -62,13 +62,13 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
 
     scores: tuple[float, ...]
     examples: int
-    """Scored or not, over all trials."""
+    """Number of examples over all trials, scored or not."""
     without: str = NOTHING
-    """What stands where no example has a score."""
+    """The text shown if no example has a score."""
     floor: float = 0.0
-    """What an agent without memory may earn."""
+    """The score that an agent without memory may earn."""
     upper: float | None = None
-    """The mean score if what is open passed; None where nothing is."""
+    """The mean score if all open checks passed; None if none is open."""
 
     @property
     def mean(self) -> float | None:
@@ -77,23 +77,23 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
 
     @property
     def unscored_examples(self) -> int:
-        """Examples without a score."""
+        """Number of examples without a score."""
         return self.examples - len(self.scores)
 
     @property
     def at_guessing_level(self) -> bool:
-        """Whether there is a floor, and luck may have earned the mean; full marks show what they can by one cell."""
+        """Whether there is a floor and luck may explain the mean; one cell can show no more than full marks."""
         if not self.floor or self.mean is None:
             return False
         if self.mean == 1.0:
             return self.floor == 1.0
         draws = ScoredDraws(self.floor, len(self.scores))
-        # The table shows the floor as it is declared: nothing is granted beyond it.
+        # The table shows the floor as declared, so nothing is granted beyond it.
         return not compare_with_guessing(self.mean, [draws], granted=0.0).shows_memory()
 
     @property
     def text(self) -> str:
-        """The mean as it is shown; marked where luck may have earned it, and where some examples have no score."""
+        """The mean as text, marked if luck may explain it and if some examples have no score."""
         mean = self.without if self.mean is None else score_text(self.mean, self.upper)
         return (
             mean
@@ -103,7 +103,7 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
 
 
 class Column(Struct, frozen=True, kw_only=True, dict=True):
-    """One agent at one memory span. All that is shown of it is computed from its conversations, when it is needed."""
+    """One agent at one memory span; everything shown is computed from its conversations on demand."""
 
     conversations: Sequence[ConversationResult]
     pace: Pace
@@ -120,7 +120,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def span(self) -> int | None:
-        """The memory span in tokens; None where examples are isolated."""
+        """The memory span in tokens; None for isolated examples."""
         return self.conversations[0].span
 
     @property
@@ -130,7 +130,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_bundled(self) -> bool:
-        """Whether the agent is one of this package: beside others it is not ranked."""
+        """Whether the agent is a bundled one, which is not ranked among others."""
         return self.conversations[0].is_yardstick
 
     @property
@@ -142,14 +142,14 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def label(self) -> str:
-        """`window_8k at 32k`, `oracle (control) at 32k`."""
+        """The column's name, such as `window_8k at 32k` or `oracle (control) at 32k`."""
         return at_span(self.name, self.span_label)
 
-    # Cached, not stored: a column is made for every report, and most of them show only
-    # a few of its numbers.
+    # Cached, not stored: every report creates columns, and most show only a few of the
+    # numbers.
     @cached_property
     def rows(self) -> tuple[ScenarioResult, ...]:
-        """The examples of all its conversations."""
+        """The examples of all conversations in the column."""
         return tuple(
             chain.from_iterable(
                 conversation.scenarios for conversation in self.conversations
@@ -157,17 +157,17 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def sum_of(self, name: str) -> Any:
-        """Return the sum of a number over the conversations of which it is known; None if of none."""
+        """Return the sum of a number over the conversations for which it is known; None if for none."""
         return known_sum(
             getattr(conversation, name) for conversation in self.conversations
         )
 
     def sum_of_examples(self, name: str) -> Any:
-        """Return the sum of a number over the examples of which it is known; None if of none."""
+        """Return the sum of a number over the examples for which it is known; None if for none."""
         return known_sum(getattr(row, name) for row in self.rows)
 
-    # Scores: by scenario, and with the lower and the upper end of what each example may
-    # have earned.
+    # Scores by scenario, and the lower and upper bounds of what each example may have
+    # earned.
 
     @cached_property
     def scores(self) -> Mapping[str, Sequence[float]]:
@@ -188,7 +188,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def cells(self) -> Mapping[str, ScenarioCell]:
-        """What each scenario earned, sorted by name; also those without any score."""
+        """The cells of all scenarios, sorted by name, including those without any score."""
         cells = {}
         for name, rows in sorted(group_by(self.rows, lambda row: row.scenario).items()):
             is_open = any(row.upper for row in rows)
@@ -208,12 +208,12 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def total(self) -> float:
-        """Sum over scenarios of the mean over the examples with a score."""
+        """Sum over scenarios of the mean over scored examples."""
         return total_score(self.scores)
 
     @property
     def out_of(self) -> int:
-        """Scenarios with a score."""
+        """Number of scenarios with a score."""
         return len(self.scores)
 
     @property
@@ -228,17 +228,17 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def total_upper_bound(self) -> float:
-        """The same with 1, and with all that is open passed."""
+        """The total with 1 for each example without a score, and with all open checks passed."""
         return total_score(self._ends[1])
 
     @property
     def maximum_total(self) -> int:
-        """Scenarios with a score or with a lost one: the maximum of both."""
+        """Number of scenarios with a score or a lost one: the maximum of both bounds."""
         return len(self._ends[0])
 
     @property
     def floor(self) -> float:
-        """What an agent without memory may earn in those: the sum of their floors."""
+        """The score that an agent without memory may earn in those scenarios: the sum of their floors."""
         return sum(self.cells[name].floor for name in self._ends[0])
 
     @property
@@ -255,12 +255,12 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def points(self) -> str:
-        """The total: `2.79`; both ends where scores are open: `2.00 to 4.00`; `-` without any score."""
+        """The total (`2.79`), both bounds if scores are open (`2.00 to 4.00`), or `-` without any score."""
         return self._both_ends("{:.2f}".format)
 
     @property
     def share(self) -> str:
-        """The accuracy in the same way: `25%`, `18% to 36%`."""
+        """The accuracy in the same form: `25%`, `18% to 36%`."""
         return self._both_ends(lambda total: format_percent(total / self.maximum_total))
 
     def _both_ends(self, text: Callable[[float], str]) -> str:
@@ -272,8 +272,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def total_with_spread(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
-        # With open scores two totals stand there already, and the spread is about
-        # neither of them.
+        # With open scores there are two totals already, and the spread applies to
+        # neither.
         if self.spread and not self.is_open:
             spread = f" (spread {self.spread.sd:.2f})"
         else:
@@ -284,13 +284,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def spread(self) -> Spread | None:
-        """How far the total moves with the examples that happened to be drawn."""
-        # The same draws for equal scores: a report made again must not differ.
+        """The spread of the total over draws of one example per scenario."""
+        # A fixed seed: rebuilding a report must not change it.
         return spread_by_draws(self.scores, random.Random(0))
 
     @cached_property
     def interval(self) -> Interval | None:
-        """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
+        """The interval of the accuracy over other conversations, with open scores either way; None without trials."""
         low_mean, high_mean = map(score_share, self._ends)
         if low_mean is None or high_mean is None:
             return None
@@ -300,35 +300,35 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def pass_rate(self) -> PassRate:
-        """The share of the scored examples that pass."""
+        """The share of scored examples that pass."""
         return pass_rate(self.rows)
 
     @property
     def pass_k_trials(self) -> int:
-        """The k of pass^k and pass@k: the number of trials; 0 where there is one only."""
+        """The k of pass^k and pass@k: the number of trials, or 0 with a single one."""
         trials = len({row.conversation.planned_name.trial for row in self.rows})
         return trials if trials > 1 else 0
 
     @property
     def scenarios_at_guessing_level(self) -> tuple[str, ...]:
-        """The scenarios with a floor above which the mean score is not shown to be."""
+        """The scenarios with a floor whose mean score is not significantly above it."""
         return tuple(
             name for name, cell in self.cells.items() if cell.at_guessing_level
         )
 
     @property
     def scenarios_without_score(self) -> tuple[str, ...]:
-        """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
+        """The scenarios without a score where others have one, except those that an oracle cannot play."""
         names = [
             name
             for name, cell in self.cells.items()
             if cell.mean is None and cell.without == NOTHING
         ]
-        # Where nothing has a score, the total says so already.
+        # If nothing has a score, the total shows that already.
         return tuple(names) if self.out_of else ()
 
     def cell_text(self, scenario: str) -> str:
-        """Return the mean score of a scenario as it is shown; "" where it was not played."""
+        """Return the mean score of a scenario as text, or "" if it was not played."""
         if scenario in self.cells:
             return self.cells[scenario].text
         return ""
@@ -340,21 +340,21 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def unscored_examples(self) -> int:
-        """Examples without a score."""
+        """Number of examples without a score."""
         return sum(not row.scored for row in self.rows)
 
     @property
     def open(self) -> int:
-        """Examples of which some or all is open: their scores count what is proven."""
+        """Number of fully or partly open examples: their scores count only what is proven."""
         return sum(row.upper is not None for row in self.rows)
 
     @property
     def amended_verdicts(self) -> int:
-        """Verdicts corrected by hand."""
+        """Number of verdicts corrected by hand."""
         return sum(row.automatic is not None for row in self.rows)
 
-    # Effort: what the conversations took. The judge and simulated users are in none of
-    # the agent's numbers.
+    # Effort of the conversations. The judge and simulated users are excluded from the
+    # agent's numbers.
 
     @property
     def tokens(self) -> int:
@@ -368,13 +368,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars for the replies of the conversations of which that is known; None if of none."""
+        """Dollars for the replies of the conversations whose cost is known; None if none is."""
         cost: float | None = self.sum_of("cost_usd")
         return cost
 
     @cached_property
     def mishap_share(self) -> float:
-        """Of what may go wrong within the agent, the largest share that did: of all its replies where nobody counts."""
+        """The largest share of any mishap inside the agent, out of all replies if attempts are not counted."""
         total: dict[str, Mishap] = {}
         for conversation in self.conversations:
             add_mishaps(total, conversation.mishaps)
@@ -387,7 +387,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def hampered(self) -> bool:
-        """Whether so much went wrong that the score is hardly about memory."""
+        """Whether so much went wrong inside the agent that the score hardly reflects memory."""
         mishaps = chain.from_iterable(
             conversation.mishaps for conversation in self.conversations
         )
@@ -397,26 +397,25 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_hypothetical(self) -> bool:
-        """Whether that is what it would cost: nothing is spent."""
+        """Whether the cost is hypothetical: nothing was spent."""
         return any(conversation.hypothetical for conversation in self.conversations)
 
     @property
     def is_estimated(self) -> bool:
-        """Whether some of the tokens and dollars were not reported."""
+        """Whether some of the tokens and dollars are estimates."""
         return any(conversation.estimated for conversation in self.conversations)
 
 
 def columns_of_conversations(
     conversations: Sequence[ConversationResult],
 ) -> tuple[Column, ...]:
-    """Return the columns of conversations, whose pace nobody asks for."""
+    """Return the columns of conversations, without their pace."""
     return result_columns(RunResult(run_id="", conversations=tuple(conversations)))
 
 
 def result_columns(run: RunResult) -> tuple[Column, ...]:
-    """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
-    # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to
-    # read.
+    """Return a column for each agent and span, grouped by agent, in the order of the run."""
+    # Grouped, not sorted: users want to see the order of --ltm-agent.
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     columns = []
     for agent, of_agent in group_by(run.conversations, attrgetter("agent")).items():
@@ -430,12 +429,12 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
 
 
 def scenario_names(columns: Iterable[Column]) -> list[str]:
-    """Return the names of the scenarios that any of the columns has, sorted."""
+    """Return the names of all scenarios in the columns, sorted."""
     return sorted(set(chain.from_iterable(column.cells for column in columns)))
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:
-    """Return the sum of what is known; None if nothing is."""
+    """Return the sum of the known values; None if none is known."""
     known_values = [value for value in values if value is not None]
     if known_values:
         return reduce(operator.add, known_values)

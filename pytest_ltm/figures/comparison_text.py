@@ -1,4 +1,4 @@
-"""What a comparison says: what held on these texts, and what holds elsewhere."""
+"""The result of a comparison in words: what holds for these texts, and what holds beyond them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ELSEWHERE = "On other texts and in other conversations"
 
 
 class ComparisonText(NamedTuple):
-    """What a comparison says."""
+    """A comparison in words."""
 
     short: str
-    """A few words: `Yes`, `On these texts`, `Not shown`."""
+    """A short answer: `Yes`, `On these texts`, `Not shown`."""
     here: str
-    """A sentence about the texts and conversations that both had."""
+    """A sentence about the texts and conversations that both sides had."""
     elsewhere: str
-    """A sentence about others, and what would settle it."""
+    """A sentence about other conversations, and what would settle the question."""
     brief: str
-    """Both probabilities, for a table."""
+    """Both p-values, for a table."""
 
     @property
     def text(self) -> str:
@@ -45,9 +45,9 @@ def comparison_text(
     *,
     looks: int = 1,
 ) -> ComparisonText:
-    """Return what `after`, the later side of the pairs, is against `before`; `looks`: the number of comparisons shown.
+    """Describe how `after`, the later side, compares with `before`; `looks`: the comparisons shown together.
 
-    A claim takes a probability of at most 0.05, either way, shared among those shown.
+    A claim requires a two-sided p-value of at most 0.05, shared among the comparisons shown.
     """
     if not pairs:
         text = f"{after} and {before} share no example that both have a score for."
@@ -80,7 +80,7 @@ def comparison_text(
     of = pluralize(comparison.pairs, "example")
     counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
     word = "better" if difference > 0 else "worse"
-    # More digits where two would show nothing.
+    # More digits if two would show 0.00.
     digits = 2 if abs(difference) >= 0.005 else 4
     where = f"level with {before}"
     if difference:

@@ -1,4 +1,4 @@
-"""Figure: a number or text about a column of the result, with all that tables and files need of it."""
+"""Figure: a number or text about a column of the result, with everything that tables and files need."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pytest_ltm.figures.text import (
 if TYPE_CHECKING:
     from pytest_ltm.figures.columns import Column
 
-# Where tables have a figure; `trials`: in the terminal if there are several, `verbose`:
-# with `-v`.
+# The tables that show a figure; `trials`: the terminal if there are several, `verbose`:
+# the terminal with `-v`.
 Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
 Missing: TypeAlias = Literal["never", "null", "absent"]
 
 
 class Unit(NamedTuple):
-    """What kind of value a figure has."""
+    """The kind of value of a figure."""
 
     schema: Mapping[str, Any]
     """The JSON Schema of the value."""
     text: Callable[[Any], str] = str
-    """Writes it in a table."""
+    """Formats the value for a table."""
 
 
 NUMBER: dict[str, Any] = {"type": "number"}
@@ -60,51 +60,51 @@ class Figure(Struct, frozen=True):
     """One figure of a column."""
 
     name: str
-    """Its path in `summary.json`: `judge.cost_usd`."""
+    """The figure's path in `summary.json`, such as `judge.cost_usd`."""
     unit: str
     value: Callable[[Column], Any]
-    """Computes it: None where it is unknown, or makes no sense."""
+    """Computes the value: None if it is unknown or meaningless."""
     label: str | Callable[[Sequence[Column]], str] = ""
-    """Heads its row or column in tables; "": they do not have it."""
+    """Heading of the row or column in tables; "" leaves the figure out of them."""
     missing: Missing = "never"
-    """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
+    """How `summary.json` represents a missing value; for a group's first member, a missing group."""
     reports: str = "terminal markdown html"
-    """Words of `Report`: the tables that have it."""
+    """Words of `Report`: the tables that show the figure."""
     text: Callable[[Column], str] | None = None
-    """Writes what stands in a cell, where that is more than the value."""
+    """Formats a cell that shows more than the value."""
     without: str = NOTHING
-    """What stands in a cell where there is no value."""
+    """The text of a cell without a value."""
     shown: Callable[[Column], bool] = lambda _: True
-    """Tables have it if this is true of any column, and any has a value, or something to say without."""
+    """Tables show the figure if this holds for any column, and any has a value, or a text without one."""
     estimated: Callable[[Column], bool] = never
-    """Whether the value is in part an estimate: shown as `~`."""
+    """Whether the value is partly an estimate, shown with `~`."""
     spent_by_agent: bool = False
-    """It may be hypothetical: shown in parentheses, where other columns' dollars were really spent."""
+    """Whether the value may be hypothetical: shown in parentheses next to really spent dollars."""
     order: Callable[[Column], float | None] | None = None
-    """What tables are sorted by, if not the value."""
+    """Sort key in tables, if not the value."""
     definition: str = ""
-    """What it means, a sentence; "": figures.yml says it."""
+    """The meaning in one sentence; "" if it is in figures.yml."""
 
     @property
     def group(self) -> str:
-        """The name of the object in `summary.json` that has it, else its own."""
+        """The name of the object in `summary.json` that contains the figure, else the figure's own name."""
         return self.name.partition(".")[0]
 
     def heading(self, columns: Sequence[Column]) -> str:
-        """Return what heads it in a table of these columns."""
+        """Return the figure's heading in a table of these columns."""
         if isinstance(self.label, str):
             return self.label
         return self.label(columns)
 
     def has_estimate(self, columns: Sequence[Column]) -> bool:
-        """Return whether its value for any of the columns is in part an estimate."""
+        """Return whether the figure's value is partly an estimate for any of the columns."""
         return any(
             self.estimated(column) and self.value(column) is not None
             for column in columns
         )
 
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
-        """Return how it is written for each of the columns."""
+        """Return the figure's text for each of the columns."""
         aside = self.spent_by_agent and has_mixed_costs(columns)
         texts = []
         for column in columns:
@@ -123,8 +123,8 @@ class Figure(Struct, frozen=True):
 
 def has_mixed_costs(columns: Sequence[Column]) -> bool:
     """Return whether only some of the dollars are hypothetical."""
-    # Only beside real costs does a hypothetical one need a mark: alone, the heading
-    # says that it would cost as much.
+    # A hypothetical cost needs a mark only next to a real one: alone, the heading says
+    # that it is hypothetical.
     kinds = {
         column.is_hypothetical for column in columns if column.cost_usd is not None
     }

@@ -1,8 +1,7 @@
 """Figures: every number or text about a column, defined once.
 
-Terminal, Markdown, HTML, `summary.json`, its schema and exports iterate this registry:
-a new figure is one more entry here, and `python tests/golden/refresh.py schema` writes
-the schema anew.
+Terminal, Markdown, HTML, `summary.json`, its schema and exports iterate this registry: a new figure is one more entry
+here, and `python tests/golden/refresh.py schema` updates the schema.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ if TYPE_CHECKING:
 
 
 def all_figures() -> tuple[Figure, ...]:
-    """Return the figures of this package, then those that features of this run, or installed ones, add.
+    """Return the figures of this package, then those added by installed features or those of this run.
 
-    ConfigurationError for a name that is taken.
+    ConfigurationError for a duplicate name.
     """
     return _figures_with(current_hooks())
 
 
-# Of the newest run: every table asks for them again.
+# Cached for the newest run: every table asks for them again.
 @lru_cache(maxsize=1)
 def _figures_with(hooks: pluggy.HookRelay) -> tuple[Figure, ...]:
     figures = list(FIGURES)
@@ -65,7 +64,7 @@ def _figures_with(hooks: pluggy.HookRelay) -> tuple[Figure, ...]:
 
 
 def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
-    """Return the figures that tables of these reports have: those with a value, for any of the columns."""
+    """Return the figures shown in these tables: those with a value for any of the columns."""
     return [
         figure
         for figure in all_figures()
@@ -83,14 +82,14 @@ HAMPERED_NOTE = (
 
 
 def figure_notes(columns: Sequence[Column]) -> list[str]:
-    """Return sentences on the signs in tables of figures."""
+    """Return sentences that explain the signs in tables of figures."""
     notes = []
     if any(column.hampered for column in columns):
         notes.append(HAMPERED_NOTE)
     if has_mixed_costs(columns):
         notes.append("USD in parentheses: an estimate; nothing was spent.")
-    # Also of rows that this table leaves out: a note too many is better than a sign
-    # that nobody explains.
+    # Checks rows that this table leaves out, too: a note too many is better than an
+    # unexplained sign.
     if any(figure.has_estimate(columns) for figure in all_figures() if figure.label):
         notes.append(
             "~: not all of it was reported; that part is estimated from what was sent and said."
@@ -99,7 +98,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
 
 
 def figures_json(column: Column) -> dict[str, Any]:
-    """Return the figures of a column as `summary.json` has them."""
+    """Return the figures of a column in the form of `summary.json`."""
     record: dict[str, Any] = {}
     for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
         first = figures[0]
@@ -117,7 +116,7 @@ def figures_json(column: Column) -> dict[str, Any]:
 
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
-    """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
+    """Return the JSON Schema of the result of `figures_json`: its properties, and the required ones."""
     properties = {}
     required = []
     for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
@@ -128,8 +127,8 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
             members = {}
             required_members = []
             for name, figure in names.items():
-                # The first member decides whether there is a group: inside one it is
-                # never missing.
+                # The first member decides whether the group exists: inside a group it
+                # is never missing.
                 missing = "never" if figure is first else figure.missing
                 members[name] = _nullable(UNITS[figure.unit].schema, missing)
                 if missing != "absent":
@@ -157,15 +156,15 @@ def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
 
 
 def figure_numbers(column: Column) -> dict[str, float]:
-    """Return the numbers among the figures, flat, for tools that plot them: `judge_cost_usd`, `pass_rate`."""
+    """Return the numeric figures, flattened for plotting tools: `judge_cost_usd`, `pass_rate`."""
     values = {
         figure.name: figure.value(column)
         for figure in all_figures()
         if figure.unit not in ("flag", "interval")
     }
     return {
-        # Tools that plot have flat names, and users have dashboards with those that an
-        # earlier export gave them.
+        # Plotting tools use flat names, and existing dashboards depend on those of
+        # earlier exports.
         name.removeprefix("usage.").removesuffix(".share").replace(".", "_"): float(
             value
         )
@@ -174,11 +173,11 @@ def figure_numbers(column: Column) -> dict[str, float]:
     }
 
 
-# --- What figures are made of.
+# --- Building blocks of figures.
 
 
 def _get(path: str) -> Callable[[Column], Any]:
-    """Return what reads an attribute of a column, or one of that as in `spread.sd`; None if there is none."""
+    """Return a reader of an attribute path such as `spread.sd`; it returns None if a part is missing."""
 
     def read(column: Column) -> Any:
         value: Any = column
@@ -202,7 +201,7 @@ def _some_of(name: str) -> Callable[[Column], Any]:
 
 
 def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure, ...]:
-    """Return what a judge or simulated users took; `side`: as the results of examples name them."""
+    """Return figures on the usage of a judge or simulated users; `side`: their prefix in example results."""
 
     def of_examples(name: str) -> Callable[[Column], Any]:
         return lambda column: column.sum_of_examples(f"{side}_{name}")
@@ -239,7 +238,7 @@ def _flag(name: str, is_set: Callable[[Column], bool]) -> Figure:
 def _agent_usage(
     name: str, label: str, value: Callable[[Column], float | None], form: str
 ) -> Figure:
-    """Return a figure of what an agent took for each message, as its provider counts it."""
+    """Return a figure on an agent's usage per message, as its provider counts it."""
 
     def text(column: Column) -> str:
         return form.format(value(column))
@@ -259,13 +258,13 @@ _is_estimated = _get("is_estimated")
 
 
 def mean_reply_seconds(column: Column) -> float | None:
-    """Return how long a reply took on average; None without timings."""
+    """Return the mean seconds per reply; None without timings."""
     replies = (column.sum_of("exchanges") or 0) - (column.sum_of("told") or 0)
     return _ratio(_agent_seconds(column), replies)
 
 
 def tokens_a_reply(column: Column) -> float | None:
-    """Return how many tokens an agent read for each reply; None without usage."""
+    """Return the mean input tokens per reply; None without usage."""
     read = column.sum_of("input_tokens")
     if read is None:
         return None
@@ -302,12 +301,12 @@ def _scenario_cost(column: Column) -> float | None:
         return None
     filler = column.sum_of("filler_cost_usd") or 0.0
     harness = column.sum_of("harness_cost_usd") or 0.0
-    # What is left of three rounded sums may fall below nothing.
+    # The remainder of three rounded sums may be slightly negative.
     return max(column.cost_usd - filler - harness, 0.0)
 
 
 def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
-    """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
+    """Return median and 95th percentile in seconds: one cell in tables, if agents report their usage."""
     middle = _get(f"{path}.median")
     slow = _get(f"{path}.p95")
 
@@ -315,8 +314,8 @@ def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
         return f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}"
 
     def asks_a_model(column: Column) -> bool:
-        # Times of agents that reply by rules say nothing and change with every run, so
-        # tables leave them out.
+        # Times of rule-based agents mean nothing and change with every run, so tables
+        # omit them.
         return column.sum_of("input_tokens") is not None
 
     both = Figure(
@@ -382,7 +381,7 @@ def _lost_at(place: str) -> Callable[[Column], int | None]:
     )
 
 
-# What its memory did, where anybody says.
+# The work of its memory, if reported.
 _MEMORY = (
     Figure(
         "memory.facts",
@@ -405,7 +404,7 @@ _MEMORY = (
     Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
     Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
 )
-# What it earned.
+# Scores.
 SCORES = (
     Figure(
         "total",
@@ -498,7 +497,7 @@ SCORES = (
         missing="absent",
     ),
 )
-# What it took.
+# Effort.
 EFFORTS = (
     Figure("examples", "count", lambda column: len(column.rows)),
     Figure(
@@ -689,7 +688,7 @@ FIGURES = (*SCORES, *EFFORTS)
 
 @cache
 def read_definitions() -> Mapping[str, str]:
-    """Return what the numbers of a run mean, by their names in `summary.json` and in the properties of items."""
+    """Return the definitions of a run's numbers, by their names in `summary.json` and in item properties."""
     texts: dict[str, str] = load_packaged_yaml(__file__, "figures.yml")
     measures = "; ".join(
         f"`{measure.name}`: {measure.definition}" for measure in MEASURES
@@ -698,5 +697,5 @@ def read_definitions() -> Mapping[str, str]:
 
 
 def figure_meaning(figure: Figure) -> str:
-    """Return a figure's definition, or that of its group; "" where its name says all."""
+    """Return a figure's definition, or that of its group; "" if the name is self-explanatory."""
     return figure.definition or read_definitions().get(figure.group, "")

@@ -1,4 +1,4 @@
-"""What conversations would take, as a dry run finds out: messages, tokens and when each example speaks."""
+"""The expected effort of conversations, as a dry run finds it: messages, tokens, and when each example speaks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, structs
 
 OPINION, MESSAGE = 60, 45
-"""Tokens of a judge's reply, and of what a simulated user's model writes."""
+"""Assumed tokens of a judge's reply, and of a message written by a simulated user's model."""
 
 
 class Bar(Struct, frozen=True, kw_only=True):
@@ -18,18 +18,18 @@ class Bar(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     speaks: tuple[int, ...]
-    """Where its own messages begin."""
+    """The positions where its own messages begin."""
 
 
 class TokenUse(Struct, frozen=True, kw_only=True):
-    """What some messages of a conversation take."""
+    """The expected usage of some messages."""
 
     messages: int = 0
-    """That are answered."""
+    """Number of messages that get a reply."""
     tokens_in: int = 0
-    """What is sent for the replies, with all that is sent again."""
+    """Tokens sent for the replies, including what is sent again."""
     cached: int = 0
-    """Of those, what may come from the provider's cache at best."""
+    """Input tokens that the provider's cache may supply at best."""
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
@@ -42,16 +42,16 @@ class TokenUse(Struct, frozen=True, kw_only=True):
 
 
 class Schedule(Struct, frozen=True):
-    """When the examples of one conversation speak."""
+    """The schedule of the examples of one conversation."""
 
     bars: tuple[Bar, ...]
     tokens: int
-    """How long the conversation is,"""
+    """The length of the conversation."""
     examples: int
-    """and how many examples it has: some of them may be silent."""
+    """The number of examples, some of which may be silent."""
 
 
-# What conversations take together is the sum of what each takes.
+# Fields that are summed over conversations.
 _SUMMED = (
     "conversations",
     "tokens",
@@ -69,38 +69,38 @@ _SUMMED = (
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """What one conversation would take, or several of an agent at a span."""
+    """The expected effort of one conversation, or of several of an agent at a span."""
 
     agent: str
     span_label: str
     conversations: int = 1
     tokens: int
-    """Of all messages and replies, each once."""
+    """Tokens of all messages and replies, each counted once."""
     filler_tokens: int
     told: int
-    """Exchanges that the agent is told without being asked for a reply."""
+    """Exchanges that the agent is given without being asked for a reply."""
     retold: int = 0
-    """Exchanges that it is told again, because after a question asked alone there is no other way back."""
+    """Exchanges given again after a question asked alone, as the agent has no other way back."""
     scenarios: TokenUse
     filler: TokenUse
-    """Filler, and the history of a data set."""
+    """Usage of filler, and of a data set's history."""
     harness: TokenUse
-    """The opening message, and messages that end a scenario."""
+    """Usage of the opening message, and of messages that end a scenario."""
     judge: TokenUse
     users: Mapping[str, TokenUse]
-    """What the models of simulated users would take at most."""
+    """The maximum usage of the models of simulated users."""
     longest_gap: int
-    """Tokens between something said and the question that depends on it."""
+    """Tokens between a statement and the question that depends on it."""
     simulated_seconds: float
     examples: int
     unplayed: tuple[str, ...]
     """Why examples would be skipped, a sentence each."""
     cut_short: int
-    """Examples whose body ended before its last line because of a simulated answer."""
+    """Number of examples whose body ended before its last line because of a simulated answer."""
     schedule: Schedule
-    """That of the first of them."""
+    """The schedule of the first of the conversations."""
     assumed_reply: int | None = None
-    """Tokens that each reply was assumed to have; None: what is typical."""
+    """The assumed tokens of each reply; None for a typical length."""
 
     def __add__(self, other: Forecast) -> Forecast:
         names = dict.fromkeys([*self.users, *other.users])
@@ -118,5 +118,5 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def agent_use(self) -> TokenUse:
-        """What the agent would take."""
+        """The agent's total usage."""
         return self.scenarios + self.filler + self.harness

@@ -1,4 +1,4 @@
-"""Which columns show memory at all: the one question that every claim about an agent asks."""
+"""Which columns show memory: the test behind every claim about an agent."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pytest_ltm.figures.statistics.guessing import (
 
 
 def guessing_test(column: Column) -> GuessingTest:
-    """Compare a column with guessing; without any score it shows nothing."""
+    """Compare a column with guessing; without any score it shows no memory."""
     share = column.accuracy_lower_bound
     return compare_with_guessing(share or 0.0, column.cells.values())
 
 
 def only_guesses(columns: Iterable[Column]) -> bool:
-    """Return whether nothing of this is shown to be better than guessing, where anything has a score."""
+    """Return whether something has a score, but nothing is significantly better than guessing."""
     scored = [column for column in columns if column.out_of]
     return bool(scored) and not columns_with_memory(scored)
 
 
 def columns_with_memory(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns whose score is shown to be better than guessing, all of them claimed at once."""
+    """Return the columns that are significantly better than guessing, tested jointly."""
     return [
         column
         for column in columns

@@ -1,4 +1,4 @@
-"""Words, tables and lists as Markdown that shows exactly what their author wrote."""
+"""Text, tables and lists as Markdown that renders exactly what the author wrote."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pytest_ltm.api.storage import one_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
-# What begins a list, a heading or a rule.
+# Characters that begin a list, a heading or a rule.
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
 
 
 def markdown_text(words: str) -> str:
-    """Return words as Markdown that shows exactly them, on one line, whatever they hold."""
-    # Agents write these texts: nothing in them may become a mention, a link or HTML.
+    """Return one line of Markdown that renders as exactly these words, whatever they contain."""
+    # Agents write these texts: they must not create mentions, links or HTML.
     plain = (
         one_line(words)
         .replace("&", "&amp;")
@@ -26,20 +26,20 @@ def markdown_text(words: str) -> str:
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table whose cells show exactly these words."""
+    """Return a table whose cells render as exactly these words."""
     return raw_table(
         list(map(markdown_text, heads)), [list(map(markdown_text, row)) for row in rows]
     )
 
 
 def raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells that are Markdown; the first column is on the left, the others on the right."""
+    """Return a table of Markdown cells; the first column is left-aligned, the others right-aligned."""
     rule = ["---", *["---:"] * (len(heads) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, rule, *rows])
 
 
 def bullet_list(sentences: Sequence[str]) -> list[str]:
-    """Return the sentences as one list, none where there are none; no first character begins a list of its own."""
+    """Return the sentences as one list, empty without any; their first characters begin no further list."""
     plain = [
         _LEADING.sub(
             lambda result: f"&#{ord(result[1][0])};{result[1][1:]}",
@@ -53,5 +53,5 @@ def bullet_list(sentences: Sequence[str]) -> list[str]:
 
 
 def folded_section(summary: str, body: str) -> str:
-    """Return a body that is shown once somebody opens its summary."""
+    """Return a foldable section that shows the body when its summary is opened."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

@@ -1,4 +1,4 @@
-"""What a memory did with what it was told, measured: one entry for tables, summaries, exports and gates."""
+"""Measures of a memory's work: one entry each for tables, summaries, exports and gates."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pytest_ltm.figures.text import NOTHING, shorten_text
 
 
 class MemoryMeasure(Struct, frozen=True, kw_only=True):
-    """A share, or a mean, over the facts, questions or records of all examples."""
+    """A share or mean over the facts, questions or records of all examples."""
 
     name: str
     label: str
     definition: str
     words: str = ""
-    """What a gate calls it; "": no rule is about it."""
+    """The name used by gates; "" if no rule can use it."""
     pair: Callable[[MemoryResult], tuple[float, int]]
-    """How much it is of one example, and of how many."""
+    """Returns the numerator and denominator for one example."""
     unit: str = "share"
     higher_is_better: bool = True
 
     def of_rows(self, rows: Iterable[ScenarioResult]) -> float | None:
-        """Return it over examples; None where it is known of none."""
+        """Return the measure over examples; None if it is known for none."""
         pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
         total = sum(amount for amount, _ in pairs)
         count = sum(count for _, count in pairs)
@@ -37,8 +37,8 @@ def _facts(
     change: str, keep: Callable[[FactMemory], bool]
 ) -> Callable[[MemoryResult], tuple[float, int]]:
     def pair(result: MemoryResult) -> tuple[float, int]:
-        # what cannot be known, such as a value that a memory may have in other words,
-        # is no miss
+        # unknown outcomes, such as a value that a memory may have reworded, are not
+        # misses
         facts = [fact for fact in result.facts if fact.known and fact.change == change]
         return sum(map(keep, facts)), len(facts)
 
@@ -133,13 +133,13 @@ MEASURES = (
 )
 
 
-# Where a mark may be lost, from telling to answering.
+# The steps from telling to answering at which a mark may be lost.
 PLACES = ("never written", "written, not found", "found, not used")
 
 
 def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
-    """Return the number of facts of which it is known what became of them; None where no memory is known."""
-    # no memory is not an empty one: nothing is shown of it
+    """Return the number of facts whose fate is known; None if no memory is known."""
+    # an unknown memory is not an empty one
     memories = [row.memory for row in rows if row.memory is not None]
     if not memories:
         return None
@@ -148,14 +148,14 @@ def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
 
 
 def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
-    """Return how many examples lost marks at each step from telling to answering."""
+    """Return the number of examples that lost marks at each step from telling to answering."""
     return Counter(
         row.memory.lost for row in rows if row.memory is not None and row.memory.lost
     )
 
 
 def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
-    """Return a row for each fact: the example, what it told, whether it was written, found, and what it earned."""
+    """Return a row per fact: its example, the fact, whether it was written and found, and its score."""
     rows_of_facts: list[tuple[str, ...]] = []
     for row in rows:
         for fact in row.memory.facts if row.memory is not None else ():

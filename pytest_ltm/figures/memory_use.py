@@ -1,4 +1,4 @@
-"""What a memory did with what it was told: what was told is known, so what was written, found and served is, too."""
+"""Measures which of the facts told to a memory it wrote, found and served."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.model import STOP_WORDS, has_value, plain_words
 
-# What may be a name or a number: capitals inside a sentence, and digits that are no
-# date or time.
+# Candidates for names and numbers: capitals inside a sentence, and digits outside dates
+# and times.
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _DATES = re.compile(
     r"\d+[-/.:T]\d+\S*|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\b|"
     r"\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun)[a-z]*\b"
 )
 _SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"(\[{])\W*")
-# Words for who speaks, which whoever writes of a conversation needs.
+# Words for the speakers, which any note on a conversation needs.
 _SPEAKERS = frozenset({"user", "assistant", "i", "ai"})
 
 
@@ -40,12 +40,11 @@ def measure_memory_use(
     *,
     is_lost: bool,
 ) -> MemoryResult:
-    """Return what the memory did with what an example told, by its exchanges.
+    """Return what the memory did with the facts that an example told, by exchange.
 
-    `right_answers`: an answer that earns full marks, by question: an old value in it
-    was asked for, and is not stale. `unchosen`: by what it is about the values that the
-    agent was offered and did not choose. `is_lost`: the example has less than full
-    marks.
+    `right_answers`: an answer with full marks, by question; an old value in it was asked for and is not stale.
+    `unchosen`: by subject, the values that the agent was offered and did not choose. `is_lost`: the example has less
+    than full marks.
     """
     history = _TellingHistory(facts_told, questions)
     searches = [
@@ -70,7 +69,7 @@ def measure_memory_use(
 def _count_duplicates(
     history: _TellingHistory, ledger: MemoryLedger, last_exchange: int
 ) -> tuple[int, int]:
-    """Return the facts told again that several records have, and of how many."""
+    """Return the number of repeated facts that several records contain, and the total."""
     if ledger.hides_writes:
         return 0, 0
     duplicates = 0
@@ -87,7 +86,7 @@ def _count_duplicates(
 def _count_inventions(
     ledger: MemoryLedger, exchanges: Iterable[int]
 ) -> tuple[int, int]:
-    """Return the records with a name or a number that nobody had said, and of how many."""
+    """Return the number of records with a name or number that was never said, and the total."""
     inventions = texts = 0
     for number in exchanges:
         for text in filter(None, ledger.writes.get(number, ())):
@@ -97,13 +96,13 @@ def _count_inventions(
 
 
 def _count_writes(ledger: MemoryLedger, exchanges: Collection[int]) -> tuple[int, int]:
-    """Return the operations that write, and the exchanges if any was reported."""
+    """Return the number of write operations, and the number of exchanges if any write was reported."""
     writes = sum(len(ledger.writes.get(number, ())) for number in exchanges)
     return writes, len(exchanges) if ledger.writes else 0
 
 
 class _TellingHistory:
-    """What an example told, in order; of a needle that says no more its whole message."""
+    """The facts that an example told, in order; for a needle without facts, its whole message."""
 
     def __init__(
         self,
@@ -116,7 +115,7 @@ class _TellingHistory:
             self.texts |= {needle.number: needle.text for needle in question.needles}
         self.facts: list[FactMemory] = []
         self.repeated: set[tuple[str, str]] = set()
-        """The subjects of which the value was told again."""
+        """The subjects whose value was told again."""
         self._values: dict[str, list[tuple[int, str | None]]] = {}
         for number in sorted({*facts_told, *self.texts}):
             values = facts_told.get(number, {})
@@ -140,18 +139,18 @@ class _TellingHistory:
         values.append((number, value))
 
     def current(self, subject: str, exchange: int) -> tuple[int, str | None]:
-        """Return when the value of a subject was told that counts before an exchange, and the value."""
+        """Return the exchange and value of the latest statement about a subject before an exchange."""
         pairs = [pair for pair in self._values[subject] if pair[0] < exchange]
         return pairs[-1]
 
     def former_values(self, subject: str, exchange: int) -> set[str]:
-        """Return the other values that it had until then."""
+        """Return the other values that the subject had until then."""
         current = self.current(subject, exchange)[1]
         values = {value for number, value in self._values[subject] if number < exchange}
         return {value for value in values if value is not None and value != current}
 
     def words_about(self, subject: str) -> set[str]:
-        """Return the words by which a record shows that it is about a subject."""
+        """Return the words that show a record to be about a subject."""
         pairs = self._values.get(subject, ())
         value_words: set[str] = set()
         words = {*plain_words(subject)}
@@ -162,7 +161,7 @@ class _TellingHistory:
 
 
 class _Search:
-    """What was found for one question."""
+    """The records retrieved for one question."""
 
     def __init__(
         self,
@@ -183,7 +182,7 @@ class _Search:
         self.subjects.pop("", None)
 
     def count_stale(self) -> tuple[int, int]:
-        """Return for how many subjects a value was found that the memory had replaced, and of how many."""
+        """Return for how many subjects a value was found that the memory had replaced, and the total."""
         stale = subjects = 0
         for subject in self.subjects:
             number, value = self._history.current(subject, self.number)
@@ -200,7 +199,7 @@ class _Search:
         return stale, subjects
 
     def count_deleted(self) -> tuple[int, int]:
-        """Return how often it was found after it was withdrawn, or the memory had deleted it; and of how many."""
+        """Return how often a value was found after it was withdrawn or deleted by the memory, and the total."""
         found = subjects = 0
         for subject in self.subjects:
             if self._history.current(subject, self.number)[1] is None:
@@ -222,7 +221,7 @@ class _Search:
         return bool(texts) and texts[-1] is None
 
     def _texts(self) -> list[str]:
-        """Return what was found, as the memory showed it or as the record said it last."""
+        """Return the retrieved texts, as shown by the memory or as last written to the record."""
         texts = []
         for operation in self.found:
             text = operation.text
@@ -235,7 +234,7 @@ class _Search:
     def _finds_any(
         self, values: set[str], subject_words: set[str], current: str = ""
     ) -> bool:
-        """Return whether a text was found with one of these values, and without the current one."""
+        """Return whether a retrieved text contains one of these values and not the current one."""
         for text in self._texts():
             is_current = bool(current) and has_value(text, current)
             if (
@@ -247,7 +246,7 @@ class _Search:
         return False
 
     def rank(self, value: str) -> int:
-        """Return the place of the first record found that has, or ever had, a value; 0 if there is none."""
+        """Return the rank of the first retrieved record that has, or ever had, a value; 0 if there is none."""
         pairs = zip(self.found, self._texts(), strict=True)
         for place, (operation, text) in enumerate(pairs, 1):
             written = texts_of(self._ledger, operation.record, self.number)
@@ -284,7 +283,7 @@ def _measure_fact(
 
 
 def _where_lost(facts: Sequence[FactMemory]) -> Lost:
-    """Return where it was lost first; earlier values of a subject do not count."""
+    """Return the first step at which the example was lost; earlier values of a subject do not count."""
     last = {fact.subject or str(fact.needle): fact for fact in facts if fact.known}
     needed = [fact for fact in last.values() if fact.change != "withdrawal"]
     if not needed:
@@ -301,11 +300,11 @@ def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
     return sum(counts), sum(totals)
 
 
-# --- What a ledger says of a value
+# --- Values in a ledger
 
 
 def texts_of(ledger: MemoryLedger, record: str, last_exchange: int) -> list[str]:
-    """Return all that a record has said up to an exchange."""
+    """Return all texts that a record has had up to an exchange."""
     return [
         text
         for number, text in ledger.records.get(record, ())
@@ -320,11 +319,10 @@ def find_lag(
     subject_words: AbstractSet[str],
     unchosen: Collection[str] = (),
 ) -> int | None:
-    """Return after how many exchanges a record had a value; None: never.
+    """Return after how many exchanges a record contained a value; None if none ever did.
 
-    A later record must also share a word with what it is `subject_words`: the value may come up
-    elsewhere. A record with a value that was offered beside it and not chosen
-    (`unchosen`) only has the offer.
+    A later record must also share a word with `subject_words`, as the value may come up in another context. A record
+    that also contains a value that was offered and not chosen (`unchosen`) only repeats the offer.
     """
 
     def holds(text: str) -> bool:
@@ -344,7 +342,7 @@ def find_lag(
 
 
 def invents(ledger: MemoryLedger, text: str, exchange: int) -> bool:
-    """Return whether a record has a name or a number that nobody said up to an exchange; dates are left out."""
+    """Return whether a record has a name or number that was not said up to an exchange, dates aside."""
     starts = {match.end() for match in _SENTENCE.finditer(text)}
     dates = [match.span() for match in _DATES.finditer(text)]
     for word in _WORD.finditer(text):
@@ -362,7 +360,7 @@ def invents(ledger: MemoryLedger, text: str, exchange: int) -> bool:
 def _is_unsaid(ledger: MemoryLedger, word: str, exchange: int) -> bool:
     if word in _SPEAKERS or word in STOP_WORDS:
         return False
-    # A plural, or the possessive of a name, was said with the name.
+    # A plural, or the possessive of a name, counts as said with the name.
     numbers = (
         ledger.first_said.get(form, exchange + 1)
         for form in (word, word.removesuffix("s"))

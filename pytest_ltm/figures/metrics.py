@@ -1,4 +1,4 @@
-"""Metrics beside the score, averaged by scenario and over all examples of an agent at a memory span."""
+"""Metrics in addition to the score, averaged by scenario and over all examples of an agent at a span."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from pytest_ltm.figures.text import (
 if TYPE_CHECKING:
     from pytest_ltm.figures.statistics.comparison import Comparison
 
-# Few runs have a measure that is compared with its control.
+# Few runs have a measure with a control to compare.
 _compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
-# Heads the row of the means over all examples that have a measure (micro means).
+# Heading of the row of means over all examples that have a measure (micro means).
 ALL_EXAMPLES = "all examples"
 _GAP = "  "
 _LONGEST = 24
@@ -41,7 +41,7 @@ class Averaged(Struct, frozen=True):
 
     mean: float
     count: int
-    """Examples that have it."""
+    """Number of examples that have the measure."""
 
 
 class AgentMetrics(Struct, frozen=True):
@@ -50,22 +50,22 @@ class AgentMetrics(Struct, frozen=True):
     agent: str
     span_label: str
     names: tuple[str, ...]
-    """In the order in which they were first noted."""
+    """In the order of their first appearance."""
     examples: Mapping[str, int]
-    """By scenario, in the order of the run."""
+    """Number of examples by scenario, in the order of the run."""
     cells: Mapping[tuple[str, str], Averaged]
-    """By scenario and measure; the scenario "" is all of them."""
+    """By scenario and measure; the scenario "" stands for all of them."""
     contrasts: Mapping[str, Comparison]
-    """What a measure has over the one that is its control, in the same examples."""
+    """Comparisons of a measure with its control, in the same examples."""
 
     @property
     def label(self) -> str:
-        """`full at 32k`, as texts and headings have it."""
+        """The agent and span as text, such as `full at 32k`."""
         return one_line(at_span(self.agent, self.span_label))
 
     @property
     def sentences(self) -> list[str]:
-        """What each measure has over its control."""
+        """The differences between measures and their controls, a sentence each."""
         texts = []
         for name, result in self.contrasts.items():
             sure = "interval needs trials"
@@ -80,9 +80,9 @@ class AgentMetrics(Struct, frozen=True):
         return texts
 
     def text(self, scenario: str, name: str) -> str:
-        """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
+        """Return the mean as text: three digits up to one, one above; a star if some examples lack the measure."""
         result = self.cells.get((scenario, name))
-        # A blank keeps the digits of complete scenarios below each other.
+        # A blank aligns the digits with those of starred scenarios.
         if name not in self.partial:
             star = ""
         elif scenario in self._lacking(name):
@@ -97,11 +97,11 @@ class AgentMetrics(Struct, frozen=True):
 
     @property
     def partial(self) -> frozenset[str]:
-        """The measures that some examples of a scenario have and others have not."""
+        """The measures that only some examples of a scenario have."""
         return frozenset(name for name in self.names if self._lacking(name))
 
     def rows(self) -> list[list[str]]:
-        """Return name, number of examples and all means of each scenario, and last of all examples."""
+        """Return name, number of examples and all means of each scenario, ending with all examples."""
         counts = {**self.examples, "": sum(self.examples.values())}
         rows = []
         for scenario, count in counts.items():
@@ -110,7 +110,7 @@ class AgentMetrics(Struct, frozen=True):
         return rows
 
     def _lacking(self, name: str) -> set[str]:
-        """Return the scenarios in which some examples have the measure and others have not; "" with any."""
+        """Return the scenarios in which only some examples have the measure, and "" if there are any."""
         lacking = set()
         for scenario, count in self.examples.items():
             cell = self.cells.get((scenario, name))
@@ -151,14 +151,14 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
 
 
 def _difference_interval(comparison: Comparison) -> Interval | None:
-    """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
+    """Return the interval of a difference, or None if all units agree: zero width would claim certainty."""
     if comparison.interval and comparison.interval.low < comparison.interval.high:
         return comparison.interval
     return None
 
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
-    """Return a table of means for each agent, no line wider than `width`; nothing where nothing was measured."""
+    """Return a table of means per agent, no line wider than `width`; empty without metrics."""
     metrics = agent_metrics(run)
     if not metrics:
         return []
@@ -218,12 +218,13 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
 
 
 def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> list[str]:
-    """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
-    # Names come from files that anybody may have written, figures from us.
+    """Return the table of one agent, split at blank lines if the terminal is too narrow."""
+    # Names may come from files by anyone, figures come from us.
     rows = [[one_line(name), *figures] for name, *figures in agent_metric.rows()]
     heads = [("", ""), ("", "examples")]
     for name in agent_metric.names:
-        # `recall` over `repaired`; a blank leaves room for the stars below it
+        # break `recall_repaired` in two lines; a blank leaves room for the stars below
+        # it
         (first, _, second) = name.partition("_")
         blank = " " if name in agent_metric.partial else ""
         heads.append((first + blank, second + blank) if second else ("", name + blank))
@@ -231,7 +232,7 @@ def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> li
     for i, head in enumerate(heads):
         texts = [*head, *(row[i] for row in rows)]
         slots.append(max(map(columns_of, texts)))
-    # A long scenario name must not push the figures out of the terminal.
+    # A long scenario name must not push the figures off the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
     room = width - slots[0] - slots[1] - len(_GAP)
     pages: list[list[int]] = [[]]
@@ -263,13 +264,13 @@ def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> li
     return lines
 
 
-# Metrics that data sets publish in place of our score, and what they are called: they
-# lead a report.
+# Headings of the metrics that data sets publish in place of our score: they lead a
+# report.
 LEADING = {"f1": "F1 over all questions"}
 
 
 def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
-    """Return what each such metric is called, and its mean for each agent at each span that has it."""
+    """Return the heading of each such metric, and its mean for each agent and span that has it."""
     leading = []
     for name, head in LEADING.items():
         means = {

@@ -1,4 +1,4 @@
-"""A run folder on disk: results with amendments, summary and journals."""
+"""Reads a run folder: results with amendments, summary and journals."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ RESULTS = "*/results.json"
 
 class _Durations(CallDurations, frozen=True, kw_only=True):
     total: float = 0.0
-    """A summary has none of single calls."""
+    """A summary has no total over single calls."""
 
 
 class _Times(Struct, frozen=True):
-    """What a column of a summary says of times."""
+    """The timing fields of a summary's column."""
 
     agent: str
     span_label: str
@@ -66,23 +66,23 @@ class _Times(Struct, frozen=True):
 
 
 class ConversationFolder(Struct, frozen=True, kw_only=True):
-    """One conversation of a run: its result, and where the rest of it stands."""
+    """One conversation of a run: its result, and its folder for everything else."""
 
     result: ConversationResult
-    """With the amended verdicts in place of the automatic ones."""
+    """The result, with amended verdicts in place of the automatic ones."""
     path: Path
     recorded: ConversationResult | None = None
-    """As its `results.json` has it; None where it was not read from there."""
+    """The result in its `results.json`; None if it was not read from there."""
 
     def record(self) -> ConversationRecord | None:
-        """Return what was said, from the journal; None where there is none or it cannot be read."""
+        """Return the record read from the journal; None if it is missing or unreadable."""
         try:
             return ConversationRecord.read_record(self.path / "journal.jsonl")
         except LtmError:
             return None
 
     def damage(self) -> str:
-        """Return what is wrong with the journal, and what can be done; "" where it is whole or there is none."""
+        """Return the journal's damage and its remedy; "" if it is intact or missing."""
         path = self.path / "journal.jsonl"
         try:
             if path.is_file():
@@ -92,26 +92,26 @@ class ConversationFolder(Struct, frozen=True, kw_only=True):
         return ""
 
     def plan(self) -> Mapping[str, Any]:
-        """Return the plan's JSON values; empty where there is none or it cannot be read."""
+        """Return the plan's JSON values; empty if it is missing or unreadable."""
         return _read_json_object(self.path / "plan.json")
 
 
 class LoadedRun(Struct, frozen=True, kw_only=True):
-    """One run."""
+    """A run read from its folder."""
 
     path: Path
     result: RunResult
-    """With the amended verdicts in place of the automatic ones."""
+    """The result, with amended verdicts in place of the automatic ones."""
     conversations: tuple[ConversationFolder, ...]
-    """In the order of the result's."""
+    """The conversations, in the order of the result's."""
     summary: Mapping[str, Any]
-    """What `summary.json` says; empty where there is none."""
+    """The contents of `summary.json`; empty if there is none."""
 
     @classmethod
     def from_results(
         cls, result: RunResult, summary: Mapping[str, Any] | None = None
     ) -> LoadedRun:
-        """Return a run of which its result is known, and some of what its `summary.json` will say."""
+        """Return a run made of a result and some fields of its future `summary.json`."""
         folders = tuple(
             ConversationFolder(result=conversation, path=Path())
             for conversation in result.conversations
@@ -122,7 +122,7 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def amended(self) -> int:
-        """How many of its verdicts a person has amended."""
+        """Number of verdicts that a person has amended."""
         return sum(row.automatic is not None for row in self.result.scenarios)
 
     def conversations_of(
@@ -137,7 +137,7 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def automatic(self) -> RunResult:
-        """Return the result before anybody amended it: what claims are made from."""
+        """Return the result before amendments, on which claims are based."""
         recorded = tuple(
             conversation.recorded or conversation.result
             for conversation in self.conversations
@@ -146,10 +146,9 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
 
 
 def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
-    """Return what stands in a run folder; results that cannot be read become notices.
+    """Read a run folder; unreadable results become notices.
 
-    `results`: what `results_in` has returned for it. Raises LtmError if nothing can be
-    read there.
+    `results`: the value of `results_in` for this folder. Raises LtmError if nothing can be read.
     """
     summary = _read_json_object(path / "summary.json")
     folders, notices = results or results_in(path)
@@ -164,7 +163,7 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     if not isinstance(recorded_notices, list):
         recorded_notices = []
     planned = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
-    # Merged and edited runs may hold agents that no plan names: those come last.
+    # Merged and edited runs may contain agents that no plan names: those come last.
     unplanned = {folder.result.agent for folder in folders}.difference(planned)
     agents = [*planned, *sorted(unplanned)]
 
@@ -211,10 +210,10 @@ ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
 
 
 def results_in(path: Path) -> ResultsInFolder:
-    """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
+    """Return the conversations of a run folder, unamended, and why others are unreadable."""
     folders: list[ConversationFolder] = []
     notices: list[str] = []
-    # One damaged conversation must not hide the others: it becomes a notice.
+    # One damaged conversation must not hide the others, so it becomes a notice.
     for file in sorted(path.glob(RESULTS)):
         try:
             result = read_results(file)
@@ -227,7 +226,7 @@ def results_in(path: Path) -> ResultsInFolder:
 
 
 def suite_of(plan: object) -> str:
-    """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
+    """Return the suite's name and version as tables show it; "" if files of definitions were played, or none."""
     if not isinstance(plan, dict) or not plan.get("suite") or plan.get("definitions"):
         return ""
     suite = str(plan["suite"])
@@ -236,7 +235,7 @@ def suite_of(plan: object) -> str:
 
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
-    """Return what agents and judge of a run folder were asked before the first conversation."""
+    """Return the probes and judge checks made before a run folder's first conversation."""
     prechecks = probe_record.probe_prechecks(path)
     judge_files = (CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS)
     if not any((path / name).exists() for name in judge_files):
@@ -250,13 +249,13 @@ def _read_json_object(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
-        # a damaged summary costs names and notices, never the report
+        # a damaged summary costs names and notices, but never the report
         value = None
     return value if isinstance(value, dict) else {}
 
 
 def _read_paces(columns: object) -> tuple[Pace, ...]:
-    """Return how long agents took, as the results of a summary say; what has another form says nothing."""
+    """Return the agents' paces from the columns of a summary, skipping malformed ones."""
     paces = []
     for column in columns if isinstance(columns, list) else ():
         with suppress(ValidationError):

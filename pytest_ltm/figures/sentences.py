@@ -1,4 +1,4 @@
-"""Sentences on a run: how far each agent remembers, and what was checked before the first conversation."""
+"""Sentences on a run: how far each agent remembers, and what was checked before the run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pytest_ltm.figures.text import NOTHING, exact_dollars, short_count
 if TYPE_CHECKING:
     from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan
 
-# Only agents that were also tested isolated have one.
+# Only agents that were also tested isolated have an effective span.
 _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
-    """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
+    """Return by label the effective span of each agent tested both isolated and at a memory span."""
     agents = group_by(run.conversations, lambda conversations: conversations.agent)
     spans = {}
     for agent, conversations in agents.items():
-        # One point is no curve: without either place there is nothing to keep, or
-        # nothing to lose.
+        # A curve needs both ends: an isolated score to keep, and a span at which to
+        # lose some of it.
         if len({conversation.span is None for conversation in conversations}) > 1:
             rows = chain.from_iterable(
                 conversation.scenarios for conversation in conversations
@@ -42,7 +42,7 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 
 
 def span_sentences(run: RunResult) -> list[str]:
-    """Return a sentence for each agent that was tested isolated and at a memory span."""
+    """Return a sentence for each agent tested both isolated and at a memory span."""
     return [
         f"{one_line(agent)}: {span_sentence(result)}"
         for agent, result in spans_of(run).items()
@@ -50,7 +50,7 @@ def span_sentences(run: RunResult) -> list[str]:
 
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
-    """Return a sentence for all that went wrong within an agent at a span, but what never did."""
+    """Return a sentence per agent and span on the mishaps that occurred."""
     totals: dict[tuple[str, str], dict[str, Mishap]] = {}
     for conversation in conversations:
         add_mishaps(
@@ -71,7 +71,7 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
 
 
 def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
-    """Return how many replies of an agent at a span were not whole, by account; nothing where all were."""
+    """Return a sentence per agent and span on incomplete replies, by account; empty if all were complete."""
     totals: dict[tuple[str, str], Counter[Account]] = {}
     for conversation in conversations:
         total = totals.setdefault(
@@ -95,7 +95,7 @@ def _count_by_account(total: Counter[Account]) -> str:
 
 
 def span_sentence(result: EffectiveSpan) -> str:
-    """Return between which spans an agent's effective one lies, and what the run kept at each."""
+    """Return the bounds of an agent's effective span, and the share kept at each span."""
     if result.span is None:
         return f"effective memory span unknown: {result.reason}"
     points = []
@@ -110,14 +110,14 @@ def span_sentence(result: EffectiveSpan) -> str:
 
 
 def short_span(result: EffectiveSpan) -> str:
-    """Return `2k to 8k`, `at most 8k`, `32k or more`, `unknown`: no point, which would often be wrong."""
+    """Return a range such as `2k to 8k`, `at most 8k`, `32k or more` or `unknown`: a point would often be wrong."""
     if (
         result.low is None
         or result.high is None
         or (_reaches_last_span(result) and not result.low)
     ):
         return "unknown"
-    # The interval ends where the measurements end; what lies beyond was not played.
+    # The interval ends at the largest measured span; larger ones were not played.
     if _reaches_last_span(result):
         return f"{_span_text(result.low)} or more"
     if not result.high:
@@ -164,10 +164,10 @@ _FINDINGS = {
 
 
 def precheck_sentences(run: RunResult) -> list[str]:
-    """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
+    """Return a sentence per probed agent, and one on the judge's canaries, with their costs."""
     sentences = []
     for precheck in run.prechecks:
-        # Agents get messages, a judge gets calls: the words of the rest of the report.
+        # Agents get messages and a judge gets calls, as in the rest of the report.
         if precheck.kind == "probe":
             title = f"isolation probe of {precheck.of!r}"
             parts = [pluralize(precheck.calls, "message")]
@@ -190,7 +190,7 @@ def precheck_sentences(run: RunResult) -> list[str]:
 
 
 def _rates_by_kind(precheck: Precheck) -> str:
-    """Return how many answers of each kind a judge misjudged; "" where it misjudged none."""
+    """Return how many answers of each kind a judge misjudged; "" if none."""
     if not any(rate.missed for rate in precheck.rates):
         return ""
     rates = [f"{rate.kind} {rate.missed} of {rate.asked}" for rate in precheck.rates]
@@ -204,10 +204,9 @@ def trust_sentence(
     has_judge: bool,
     prechecks: Iterable[Precheck],
 ) -> str:
-    """Return what the scores of a run rest on, in one sentence; "" if there is nothing to say.
+    """Return in one sentence what the scores of a run depend on; "" if there is nothing to say.
 
-    `places`: where each agent runs, as a clause after its label. `texts`: whether they
-    were public; "": it is unknown.
+    `places`: where each agent runs, as a clause after its label. `texts`: whether the texts were public; "" if unknown.
     """
     parts = []
     for place, labels in group_by(places, places.__getitem__).items():

@@ -1,4 +1,4 @@
-"""A table of agents and memory spans, broken into several where the terminal is too narrow."""
+"""A table of agents and memory spans, split into several if the terminal is too narrow."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class TableRow(Struct, frozen=True, kw_only=True):
 
     label: str
     cells: tuple[tuple[str, Style], ...]
-    """One for each column of the table."""
+    """One cell per column of the table."""
     above: bool = False
-    """There is a rule above it."""
+    """Whether there is a rule above the row."""
 
 
 class TextTable(Struct, frozen=True, kw_only=True):
-    """What is in the table, whatever its width."""
+    """The content of a table, independent of its width."""
 
     heads: tuple[tuple[str, str], ...]
-    """Agent and memory span of each column; the columns of an agent stand together."""
+    """Agent and memory span of each column; the columns of an agent are adjacent."""
     rows: tuple[TableRow, ...]
     label: str
-    """Heads the column of labels, beside the spans."""
+    """Heading of the column of labels, level with the spans."""
     corner: str = ""
-    """Stands above it, beside the agents."""
+    """The cell above it, level with the agents."""
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """How wide everything is."""
+    """The widths of a table's parts."""
 
     label: int
     slot: int
     room: int
-    """For everything but the labels."""
+    """Columns available for everything but the labels."""
 
     def group(self, agent: str, columns: int) -> int:
         """Return the width of an agent's part of the table."""
@@ -57,12 +57,12 @@ class _Layout(Struct, frozen=True, kw_only=True):
         )
 
 
-# An agent's label and the columns of it that stand in one table.
+# An agent's label and the indices of its columns in one table.
 _Part: TypeAlias = "tuple[str, tuple[int, ...]]"
 
 
 def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:
-    """Return the lines of the table, none wider than `width`; a blank line between its parts."""
+    """Return the lines of the table, none wider than `width`; blank lines separate its parts."""
     layout = _table_layout(table, width)
     lines: list[str] = []
     for page in _table_pages(table, layout):
@@ -73,12 +73,12 @@ def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:
 
 
 def fits_width(table: TextTable, width: int) -> bool:
-    """Return whether all agents stand side by side in this width."""
+    """Return whether all agents fit side by side into this width."""
     return len(_table_pages(table, _table_layout(table, width))) == 1
 
 
 def paint_text(text: str, style: Style, *, color: bool) -> str:
-    """Return the text in the colours of its style, where colours are wanted; blanks around it stay plain."""
+    """Return the text in the colours of its style, if enabled; surrounding blanks stay plain."""
     inner = text.strip(" ")
     if not (color and style and inner):
         return text
@@ -101,8 +101,8 @@ def _table_layout(table: TextTable, width: int) -> _Layout:
 
 
 def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
-    """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
-    # At least one column, even where it is wider than the terminal: nothing is dropped.
+    """Return the parts that are shown side by side: agents stay whole if they fit into a table at all."""
+    # At least one column, even if it is wider than the terminal: nothing is dropped.
     column_count = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     pages: list[list[_Part]] = [[]]
     used = 0

@@ -1,4 +1,4 @@
-"""Text fit for a terminal: measured in columns, shortened, wrapped; numbers as people read them."""
+"""Text for a terminal: measured in columns, shortened, wrapped; numbers in readable form."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from pytest_ltm.api.journal import Automatic, ScenarioResult
 from pytest_ltm.api.storage import describe_duration, lazy_pattern, pluralize
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 
-# Texts of such characters, ASCII and Latin letters and typographic signs, have a column
-# for each.
+# Texts of ASCII, Latin letters and typographic signs take one column per character.
 _NARROW = lazy_pattern(
     "[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*"
 )
-# Stands where there is no number.
+# Shown in place of a missing number.
 NOTHING = "-"
-# Smaller amounts of dollars are shown with two significant digits.
+# Smaller dollar amounts are shown with two significant digits.
 _CENTS = 0.1
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
+    """Return the terminal columns of printable text; a line feed counts as one, like a blank."""
     if _is_narrow(text):
         return len(text)
-    # here and below: its tables take a while to load, and few texts need them
+    # imported here and below: its tables load slowly, and few texts need them
     from wcwidth import (
         wcswidth,
     )
@@ -39,26 +38,26 @@ def _is_narrow(text: str) -> bool:
 
 
 def pad_right(text: str, width: int) -> str:
-    """Return the text filled up with blanks on its right."""
+    """Return the text padded with blanks on the right."""
     return text + " " * (width - columns_of(text))
 
 
 def pad_left(text: str, width: int) -> str:
-    """Return the text filled up with blanks on its left."""
+    """Return the text padded with blanks on the left."""
     return " " * (width - columns_of(text)) + text
 
 
 def clip_text(text: str, width: int) -> str:
-    """Return the text in at most `width` columns: its start, and `…` where something is missing."""
+    """Return the start of the text in at most `width` columns, with `…` if something is missing."""
     if columns_of(text) <= width:
         return text
     return _fitting_part(text, width - 1) + "…"
 
 
 def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
-    """Return the text in at most `width` columns: start and end, `keep` if it is in there, `mark` for the rest.
+    """Return start and end of the text in at most `width` columns, and `keep` if present; `mark` replaces the rest.
 
-    Longer only if `keep` itself is.
+    The result is wider only if `keep` itself is.
     """
     if columns_of(text) <= width:
         return text
@@ -76,8 +75,7 @@ def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> 
 def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     """Return lines of at most `width` columns; those after the first begin with `indent`.
 
-    Breaks at blanks, inside a word only where it is longer than a line; the text's own
-    line feeds stay.
+    Breaks at blanks, and inside a word only if it is longer than a line; line feeds in the text stay.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):
@@ -91,7 +89,7 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
                 piece = word
             line += piece
             fresh = False
-            # An indent that leaves no room would break words for ever.
+            # An indent that leaves no room would break words forever.
             while columns_of(line) > width > columns_of(indent) + 1:
                 head = _fitting_part(line, width)
                 lines.append(head)
@@ -109,22 +107,22 @@ def wrap_texts(texts: Iterable[str], width: int, indent: str = "") -> list[str]:
 
 
 def score_text(score: float, upper: float | None = None) -> str:
-    """Return `0.67`, or `0.50 to 0.75` where some of it is open.
+    """Return `0.67`, or `0.50 to 0.75` if the score is partly open.
 
-    Only full marks read 1.00 (2/3 + 1/3 are full marks), only nothing reads 0.00.
+    Only full marks read 1.00 (including 2/3 + 1/3), and only zero reads 0.00.
     """
     if upper is not None:
         return f"{score_text(score)} to {score_text(upper)}"
     rounded = f"{score:.2f}"
-    # A reader takes 1.00 for full marks, so what only rounds to it must not look like
-    # it.
+    # Readers take 1.00 for full marks, so a score that only rounds to it must look
+    # different.
     if rounded == "1.00" and score < FULL_MARKS:
         return "0.99"
     return "0.01" if rounded == "0.00" and score > 0 else rounded
 
 
 def verdict_text(verdict: ScenarioResult | Automatic, without: str = "no score") -> str:
-    """Return the score of a verdict as it is shown; `without`: where it has none."""
+    """Return the score of a verdict as text; `without` replaces a missing one."""
     if verdict.score is None:
         return without
     return score_text(verdict.score, verdict.upper)
@@ -141,7 +139,7 @@ def short_count(number: int) -> str:
 
 def span_of_time(seconds: float) -> str:
     """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
-    # A scenario may wait for longer than timedelta holds.
+    # A scenario may wait longer than timedelta can hold.
     duration = timedelta(
         seconds=min(round(seconds), timedelta.max // timedelta(seconds=1))
     )
@@ -155,13 +153,13 @@ def span_of_time(seconds: float) -> str:
 
 
 def format_percent(share: float | None) -> str:
-    """Return `67%`; only full marks read 100%, only nothing reads 0%; `-` for None."""
+    """Return `67%`; only full marks read 100%, only zero reads 0%; `-` for None."""
     if share is None:
         return NOTHING
     return f"{100 * float(score_text(share)):.0f}%"
 
 
-# Four decimals show nothing of less.
+# Smaller amounts would be zero with four decimals.
 _LEAST_EXACT = 0.00005
 
 
@@ -173,7 +171,7 @@ def format_dollars(amount: float) -> str:
 
 
 def exact_dollars(amount: float) -> str:
-    """Return `12.30`, and less than a dollar with four decimals."""
+    """Return `12.30`, and amounts below a dollar with four decimals."""
     if 0 < amount < _LEAST_EXACT:
         return format_dollars(amount)
     if amount >= 1 or not amount:
@@ -182,28 +180,28 @@ def exact_dollars(amount: float) -> str:
 
 
 def format_distance(tokens: int, time: timedelta) -> str:
-    """Return how far apart two messages are: `1 token`, `1,200 tokens and 2:00:00`."""
+    """Return the distance between two messages: `1 token`, `1,200 tokens and 2:00:00`."""
     return pluralize(tokens, "token") + (
         f" and {describe_duration(time)}" if time else ""
     )
 
 
 def text_of(value: object) -> str:
-    """Return a JSON value as text; a text is itself."""
+    """Return a JSON value as text; strings are returned unchanged."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
 def _shorten_around(text: str, room: int) -> str:
-    """Return what fits of a text beside the part that is kept: its two ends."""
+    """Return the ends of a text, shortened to fit next to the kept part."""
     if columns_of(text) <= room:
         return text
     return shorten_text(text, room) if room > 5 else "…"[:room]
 
 
 def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
-    """Return as much of the start or of the end of a text as fits; what is shown as one character is never cut."""
+    """Return as much of the start or end of a text as fits, without splitting a displayed character."""
     fitting = max(width, 0)
     if not _is_narrow(text):
         from wcwidth import iter_graphemes, iter_graphemes_reverse
@@ -219,10 +217,10 @@ def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
     return text[:fitting]
 
 
-# Smaller probabilities are not shown as numbers.
+# Smaller p-values are shown as an inequality.
 _TINY = 0.001
 
 
 def p_text(p: float) -> str:
-    """Return `= 0.030`, `< 0.001`."""
+    """Return `= 0.030` or `< 0.001`."""
     return "< 0.001" if p < _TINY else f"= {p:.3f}"

@@ -1,1 +1,1 @@
-"""The gate: baselines, what changed against one, rules, and the verdict of a run: passed, failed, not measurable."""
+"""The gate: baselines, changes against them, rules, and a run's verdict: passed, failed or not measurable."""

@@ -1,4 +1,4 @@
-"""Baselines: what one agent earned, as a small JSON file that is meant to be committed: sorted, one row a line."""
+"""Baselines: the results of one agent in a small JSON file, meant to be committed: sorted, one row per line."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pytest_ltm.gate.plan_facts import PlanFacts
 
 # The first field of every baseline.
 FORMAT = "pytest-ltm baseline 2"
-# Where baselines stand, in the root folder of the project.
+# The folder of baselines, in the project's root.
 FOLDER = "ltm_baselines"
 _NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 T = TypeVar("T")
 
 
 def check_name(name: str) -> str:
-    """Return the name; ConfigurationError if no baseline can be called so."""
+    """Return the name; ConfigurationError if it is not valid for a baseline."""
     if not _NAME.fullmatch(name) or name == LATEST:
         cure = f"{LATEST!r} means the last run. " if name == LATEST else ""
         raise ConfigurationError(
@@ -48,9 +48,9 @@ def check_name(name: str) -> str:
 
 
 def baseline_text(side: GateSide, version: str) -> str:
-    """Return the text of the baseline of a side with one agent; equal results give equal text.
+    """Return the baseline of a side with one agent as text; equal results give equal texts.
 
-    It holds no time and no run id: the file changes only where a result does.
+    It contains no time and no run id, so the file changes only if a result does.
     """
     conversations = sorted(
         side.result.conversations,
@@ -76,13 +76,13 @@ def baseline_text(side: GateSide, version: str) -> str:
         key=place,
     )
     settings = dict(side.plans[0].settings) if side.plans else {}
-    # The span stands with each conversation: one baseline holds several.
+    # The span is recorded per conversation, as a baseline contains several.
     settings.pop("span", None)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
         "agent": conversations[0].agent,
-        # The file is meant to be committed.
+        # The file is meant to be committed, so it must contain no secrets.
         "agent_spec": redact_secrets(conversations[0].agent_spec),
         "agent_fingerprint": conversations[0].agent_fingerprint,
         "plan": settings,
@@ -109,7 +109,7 @@ def baseline_text(side: GateSide, version: str) -> str:
 def _by_scenario(
     facts: Mapping[tuple[str, str, str], Mapping[str, object]],
 ) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
-    """Return what the examples of a scenario have in common, and what each has for itself."""
+    """Return the facts common to the examples of each scenario, and the other facts of each example."""
     common: dict[str, dict[str, object]] = {}
     own_facts: dict[tuple[str, str, str], dict[str, object]] = {}
     for place in sorted(facts):
@@ -117,8 +117,8 @@ def _by_scenario(
         mine = {
             name: value for name, value in facts[place].items() if name != "definition"
         }
-        # What all examples of a scenario share is written once, so that a change is one
-        # line of a diff.
+        # Facts shared by all examples of a scenario are written once, so that a change
+        # is one line of a diff.
         known_facts = common.setdefault(scenario, mine)
         differing = {
             name: value
@@ -163,17 +163,17 @@ def _row_entry(row: ScenarioResult) -> dict[str, Any]:
 
 
 def _ascii_json(value: object) -> str:
-    # escapes keep half surrogates and terminals harmless in a file that people look at
-    # in diffs
+    # escapes keep lone surrogates and control characters harmless in a file that people
+    # read as diffs
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
 
-# --- Reading baselines, which may come from anywhere: every error names the file, the
-# field and what was expected.
+# --- Reading baselines, which may come from anywhere: errors name the file, the field
+# and the expected value.
 
 
 def load_baseline(path: Path, name: str = "") -> GateSide:
-    """Return the baseline in a file; LtmError names the file, the field and what was expected."""
+    """Read a baseline file; LtmError names the file, the field and the expected value."""
     try:
         content = read_regular(path)
     except OSError as error:
@@ -182,7 +182,7 @@ def load_baseline(path: Path, name: str = "") -> GateSide:
 
 
 def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
-    """Return the baseline that a file held; `where` is how errors name the file."""
+    """Parse the contents of a baseline file; `where` names the file in errors."""
     try:
         data = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
@@ -227,7 +227,7 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
                 trial=place[1],
                 plan_fingerprint=fingerprint,
                 # isolated variants of one scenario share their place: the first
-                # conversation has the rows of all
+                # conversation gets the rows of all
                 scenarios=tuple(rows_by_place.pop(place, ())),
                 **_parse_numbers(item, "tokens", "reply_tokens", "cost_usd"),
             )
@@ -261,7 +261,7 @@ _TOP = (
 
 
 def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
-    """Return what all examples of a scenario have in common, by its name."""
+    """Return the facts common to all examples of each scenario, by its name."""
     result: dict[str, dict[str, Any]] = {}
     for scenario_item in item.items("scenarios"):
         fields = scenario_item.mapping(required=("scenario",))
@@ -349,7 +349,7 @@ def _parse_result(
 
 
 def _parse_numbers(fields: Mapping[str, Field], *names: str) -> dict[str, Any]:
-    """Return the numbers that are given; the others have their defaults."""
+    """Return the numbers that are present; the others keep their defaults."""
     read = {"upper": _parse_score, "cost_usd": _parse_dollars}
     values = {
         name: _read_if_given(fields.get(name), read.get(name, Field.whole))

@@ -1,4 +1,4 @@
-"""What a rule that holds would have seen: the power of its test, why it is blind, and the trials that would cure it."""
+"""What a passing rule could have detected: the power of its test, why it is blind, and enough trials to cure that."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.rule_results import SLACK
 
-# The drop that is spoken of beside every rule that holds; less where there is less to
-# lose.
+# The drop whose detection is reported for every passing rule; less if the score is
+# lower.
 _DROP = 0.1
-# A rule that misses the loss of so much sees nothing smaller than everything.
+# A rule that misses a loss of this share cannot detect anything but a total loss.
 _NEARLY_ALL = 0.9
-# The largest number tried when looking for one that is enough.
+# The largest number of trials tried in the search for enough.
 _MOST_TRIALS = 30
 
 
 def why_no_drop_fails(rule: Rule, before: float) -> str:
-    """Return why no drop could break a rule with a limit, however large; "" if one could."""
+    """Return why no drop, however large, could break a rule with a limit; "" if one could."""
     if not rule.metric.higher_is_better:
         return ""
     if before <= SLACK:
@@ -42,16 +42,16 @@ def why_no_drop_fails(rule: Rule, before: float) -> str:
 
 
 def lose_nearly_all(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs as they would be if the later run had lost nearly everything."""
+    """Return the pairs as if the later run had lost nearly everything."""
     return [
         structs.replace(pair, after=(1 - _NEARLY_ALL) * pair.before) for pair in pairs
     ]
 
 
 def why_test_is_blind(comparisons: Iterable[Comparison], score: float) -> str:
-    """Return why a test missed that nearly everything was lost; "" where it saw that.
+    """Return why a test missed the loss of nearly everything; "" if it detected it.
 
-    `comparisons`: those with `lose_nearly_all`. `score`: that of the baseline.
+    `comparisons`: those of `lose_nearly_all`. `score`: that of the baseline.
     """
     if score <= SLACK:
         return "the baseline has nothing to lose"
@@ -64,7 +64,7 @@ def why_test_is_blind(comparisons: Iterable[Comparison], score: float) -> str:
 
 
 def power_beyond_limit(rule: Rule, before: float, pairs: Sequence[Pair]) -> str:
-    """Return how often a drop would have broken a rule with a limit, as the end of a sentence; "" if unknown."""
+    """Return how often a drop would have broken a rule with a limit, as a sentence ending; "" if unknown."""
     if rule.metric.name not in ("mean", "pass_rate", "total") or not pairs:
         return ""
     allowed = rule.limit * before if rule.relative else rule.limit
@@ -79,14 +79,14 @@ def power_beyond_limit(rule: Rule, before: float, pairs: Sequence[Pair]) -> str:
 def power_of_chance(
     pairs: Sequence[Pair], alpha: float, collapses: float
 ) -> str | None:
-    """Return how often the paired test would have seen a drop, as the end of a sentence; None if unknown."""
+    """Return how often the paired test would have detected a drop, as a sentence ending; None if unknown."""
     drop = min(_DROP, score_of(pairs, "before"))
     power = power_of_test(pairs, drop, alpha=alpha, collapses=collapses)
     return None if power is None else _power_text(drop, power)
 
 
 def _power_text(drop: float, power: float) -> str:
-    """Return `; a drop of 0.10 would have been seen in 62 of 100 such runs`."""
+    """Return a text such as `; a drop of 0.10 would have been seen in 62 of 100 such runs`."""
     if drop <= SLACK:
         return ""
     runs = round(100 * power)
@@ -94,7 +94,7 @@ def _power_text(drop: float, power: float) -> str:
 
 
 def collapses_text(collapses: float) -> str:
-    """Return what a test supposes of conversations that earn nothing, as the end of a sentence."""
+    """Return what a test assumes about conversations that earn nothing, as a sentence ending."""
     if not collapses:
         return ""
     return (
@@ -103,14 +103,13 @@ def collapses_text(collapses: float) -> str:
     )
 
 
-# --- What can be known before the run: whether a rule about chance could ever show a
-# drop.
+# --- Known before the run: whether a rule about chance could ever detect a drop.
 
 
 def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
-    """Return why the test of a rule can never show a drop, even if all examples get a score; "" where it can.
+    """Return why a rule's test can never detect a drop, even if all examples get a score; "" if it can.
 
-    `imagined`: agents, and a pair for each of their examples.
+    `imagined`: agents, each with a pair for one of its examples.
     """
     if rule.metric.unit != "chance":
         return ""
@@ -127,7 +126,7 @@ def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
 
 
 def _find_enough_trials(rule: Rule, pairs: Sequence[Pair]) -> int:
-    """Return the smallest number of trials that could show a drop; 0 where none below `_MOST_TRIALS` could."""
+    """Return the smallest number of trials that could show a drop; 0 if none below `_MOST_TRIALS` could."""
     first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
     for trials in range(2, _MOST_TRIALS):
         repeated = [

@@ -1,4 +1,4 @@
-"""What changed against a baseline, as lines for a terminal and as JSON values."""
+"""Changes against a baseline, as lines for a terminal and as JSON values."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.verdict import Finding, GateVerdict
 
-# How many scenarios that moved are listed for each agent and span.
+# The most changed scenarios listed per agent and span.
 MOST_MOVED = 8
 HEADS = ("before", "now", "change", "95% interval", "p (drop)")
 _WIDTHS = (6, 6, 7, 14, 8)
-# By so much the agent's share of all tokens may differ before a comparison says so.
+# Differences in the agent's share of all tokens are reported from this size on.
 MUCH = 0.2
 _MOST_TRIALS = 4
 UNNOTICED = "so a small loss of memory may pass unnoticed: more trials show more"
-"""What follows for a gate whose baseline may be luck."""
+"""Advice for a gate whose baseline may be due to luck."""
 _NOISE = 1e-9
 
 
 def change_lines(changes: Changes, width: int) -> list[str]:
-    """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
-    # narrower, a name says nothing; wider, its numbers stand too far away from it
+    """Return the table of changes and its power as lines no wider than `width` (at least 62)."""
+    # narrower, names are unreadable; wider, their numbers are too far away
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     lines = wrap_text(
         f"Compared with {one_line(changes.opponent)}; p: how often equal agents lose as much by chance (one-sided).",
@@ -83,7 +83,7 @@ def overall_cells(change: Change) -> tuple[str, ...]:
 
 
 def scenario_cells(change: Change, name: str) -> tuple[str, ...]:
-    """Return the same of one scenario; its p is corrected for looking at all of them."""
+    """Return the same cells for one scenario; its p is corrected for testing all of them."""
     return _level_cells(
         change.levels[name], change.scenarios[name], change.scenarios[name].adjusted
     )
@@ -97,14 +97,14 @@ def _level_cells(
     ends = comparison.interval
     if comparison.is_identical or level.difference == 0:
         moved = "0"
-    elif moved in ("+0.00", "-0.00"):  # two digits would deny that anything moved
+    elif moved in ("+0.00", "-0.00"):  # two digits would hide that anything changed
         moved = f"{level.difference:+.4f}"
     interval = f"{ends.low:+.2f} … {ends.high:+.2f}" if ends else ""
     return f"{level.before:.2f}", f"{level.after:.2f}", moved, interval, chance
 
 
 def moved_scenarios(change: Change) -> list[str]:
-    """Return the scenarios whose mean is another now, what lost most first."""
+    """Return the scenarios whose mean has changed, largest loss first."""
     moved = [
         (level.difference, name)
         for name, level in change.levels.items()
@@ -114,7 +114,7 @@ def moved_scenarios(change: Change) -> list[str]:
 
 
 def most_moved(change: Change) -> list[str]:
-    """Return those that are shown: where there are many, the ones that moved most."""
+    """Return the changed scenarios to show: if there are many, those with the largest changes."""
     names = moved_scenarios(change)
     if len(names) <= MOST_MOVED:
         return names
@@ -125,7 +125,7 @@ def most_moved(change: Change) -> list[str]:
 
 
 def comparison_sentences(changes: Changes) -> list[str]:
-    """Return what a reader must know of the comparison: what is in it, what it could have seen, what it leaves out."""
+    """Return notes on a comparison: its contents, its power, and what it leaves out."""
     looks = max(1, changes.looks)
     texts = [
         comparison_text(
@@ -181,12 +181,12 @@ def comparison_sentences(changes: Changes) -> list[str]:
 
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
-    """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
+    """Return the gate's note on the agent's share of tokens, if nothing else of the comparison is shown."""
     return wrap_texts(_verbosity_sentences(changes), width, "  ")
 
 
 def _verbosity_sentences(changes: Changes) -> Iterator[str]:
-    """Yield where the agent's share of the tokens is another now: what it says itself fills a conversation."""
+    """Yield where the agent's share of tokens has changed: its own replies fill a conversation."""
     for change in changes.changes:
         before = _agent_share(change.held_before)
         after = _agent_share(change.held_after)
@@ -262,12 +262,12 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-# --- What a gate says: the verdict in one line, what is behind it, annotations for
-# GitHub, JSON values.
+# --- The output of a gate: the verdict in one line, the findings behind it, annotations
+# for GitHub, JSON values.
 
 _PLACES = 3
 MORE = "  … and {:,} more"
-# How many breaches, or rules that cannot be evaluated, are listed.
+# The most breaches, or rules that cannot be evaluated, to list.
 MOST_LISTED = 12
 
 
@@ -314,7 +314,7 @@ def _count_rules(findings: Iterable[Finding]) -> int:
 
 
 def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
-    """Return the verdict and, below it, each breach and each rule that cannot be evaluated."""
+    """Return the verdict followed by each breach and each rule that cannot be evaluated."""
     status = f" (exit status {verdict.status})" if verdict.status else ""
     lines = wrap_text(one_line(verdict_line(verdict) + status), width, "  ")
     result = [f"  - {text}" for text in verdict_details(verdict)]
@@ -324,8 +324,8 @@ def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
 def verdict_details(verdict: GateVerdict) -> list[str]:
     """Return a sentence for each breach and each rule that cannot be evaluated.
 
-    If the whole run cannot be measured, no breach is listed: the losses may explain it.
-    If it passed, what each rule about a change would have seen is.
+    If the whole run cannot be measured, breaches are omitted: the losses may explain them. If it passed, the power of
+    each rule about a change is included.
     """
     result = () if verdict.lost else (*verdict.breaches, *verdict.unknown)
     if verdict.state == "passed":
@@ -334,7 +334,7 @@ def verdict_details(verdict: GateVerdict) -> list[str]:
 
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
-    """Return what must hold, a sentence a rule."""
+    """Return the gate's rules, a sentence each."""
     return wrap_texts(
         (f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules),
         width,
@@ -343,7 +343,7 @@ def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
 
 
 def github_annotations(verdict: GateVerdict) -> list[str]:
-    """Return GitHub workflow commands, in a job there: an error for each breach, a warning if it cannot be measured."""
+    """Return GitHub workflow commands if in a GitHub job: an error per breach, a warning if it is unmeasurable."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return []
     if verdict.state == "unmeasurable":
@@ -357,7 +357,7 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
 
 
 def _workflow_command(kind: str, title: str, text: str) -> str:
-    """Return a workflow command; its values cannot end it or begin another.
+    """Return a workflow command whose values can neither end it nor begin another.
 
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
@@ -385,11 +385,11 @@ def gate_json(verdict: GateVerdict) -> dict[str, Any]:
 
 
 def gate_from_json(recorded: object, where: str) -> GateVerdict | None:
-    """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
+    """Return the verdict that `gate_json` wrote, or None if there is none; LtmError if it is unreadable."""
     if not isinstance(recorded, dict):
         return None
-    # whether a finding is about a change is not written down, but the sentence says
-    # whether one is
+    # the record does not mark findings about changes, but the sentence reveals whether
+    # there is one
     regressed = "regressed" in str(recorded.get("sentence"))
     findings = from_record(tuple[Finding, ...], recorded.get("findings", []), where)
     return GateVerdict(

@@ -1,4 +1,4 @@
-"""Rules about a change against a baseline: by a limit, by chance over all examples, by chance for each scenario."""
+"""Rules about changes against a baseline: with a limit, or by chance over all examples or per scenario."""
 
 from __future__ import annotations
 
@@ -34,19 +34,18 @@ from pytest_ltm.gate.rule_results import (
 )
 
 _MOST_NAMED = 3
-# An example in the baseline, and the same in the later run.
+# An example in the baseline, and its counterpart in the later run.
 RowPair: TypeAlias = tuple[ScenarioResult, ScenarioResult]
 
 
 def check_change(
     rule: Rule, change: Change, *, looks: int, collapses: float
 ) -> RuleResult:
-    """Return whether the rule holds, and what was found.
+    """Return whether the rule holds, and the sentence on it.
 
-    `looks`: the number of agents and memory spans that the rule is checked at. A rule
-    about chance shares its limit among them, so that the chance of any false alarm is
-    no more than it says (Bonferroni). `collapses`: the share of its conversations in
-    which either side may earn nothing without being worse.
+    `looks`: the number of agents and memory spans that the rule is checked at. A rule about chance divides its limit
+    among them, so that the probability of any false alarm is as stated (Bonferroni). `collapses`: the share of its
+    conversations in which either side may earn nothing without being worse.
     """
     pairs = _pairs_in_scope(rule, change)
     if rule.metric.unit != "chance":
@@ -57,7 +56,7 @@ def check_change(
 
 
 def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
-    """Return the same for the effective memory span of one agent, over all memory spans in both."""
+    """Check a rule about the effective memory span of one agent, over all memory spans in both."""
     row_pairs: list[RowPair] = []
     for change in changes:
         row_pairs += _scored_row_pairs(change)
@@ -72,7 +71,7 @@ def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
 
 
 def _pairs_in_scope(rule: Rule, change: Change) -> tuple[Pair, ...]:
-    """Return the pairs that a rule is about, 0 where a score is open; of passes for rules about passes."""
+    """Return the pairs in a rule's scope, with 0 for open scores, and as passes for rules about passes."""
     before = zero_open_scores(rule.scope.rows(change.before))
     after = zero_open_scores(rule.scope.rows(change.after))
     if rule.metric.name == "pass_rate":
@@ -81,7 +80,7 @@ def _pairs_in_scope(rule: Rule, change: Change) -> tuple[Pair, ...]:
 
 
 def _scored_row_pairs(change: Change) -> list[RowPair]:
-    """Return the examples that have a score in both, 0 where it is open."""
+    """Return the examples scored in both, with 0 for open scores."""
     before = zero_open_scores(change.before)
     after = zero_open_scores(change.after)
     return [
@@ -95,7 +94,7 @@ def _scored_row_pairs(change: Change) -> list[RowPair]:
 
 
 def _check_limit(rule: Rule, change: Change, pairs: Sequence[Pair]) -> RuleResult:
-    """Return whether a metric lost no more than a rule allows."""
+    """Return whether a metric lost no more than the rule allows."""
     if rule.metric.name in OF_ALL_ROWS:
         row_pairs = list(zip(change.before, change.after, strict=True))
     else:
@@ -131,7 +130,7 @@ def _check_limit(rule: Rule, change: Change, pairs: Sequence[Pair]) -> RuleResul
 
 
 def _compare_values(rule: Rule, before: float, after: float) -> RuleResult:
-    """Return whether a value lost no more than a rule allows."""
+    """Return whether a value lost no more than the rule allows."""
     loss = before - after if rule.metric.higher_is_better else after - before
     allowed = rule.limit * before if rule.relative else rule.limit
     if abs(after - before) <= SLACK:
@@ -142,13 +141,13 @@ def _compare_values(rule: Rule, before: float, after: float) -> RuleResult:
         text = f"{rule.subject} {verb} from {amounts}"
     if loss <= allowed + SLACK:
         return RuleResult("passed", text)
-    # Where nothing is allowed, "by more than 0" would say less than nothing.
+    # With a limit of 0, "by more than 0" would add nothing.
     excess = f", by more than {rule.allowed}" if rule.limit else ""
     return RuleResult("failed", text + excess)
 
 
 def _chance_explains(rule: Rule, change: Change) -> str:
-    """Return that chance alone explains a drop of all scores, as the end of a sentence; "" where it does not."""
+    """Return a sentence ending if chance alone explains the drop of all scores, else ""."""
     is_of_all = rule.metric.name in ("mean", "total") and not rule.scope.kind
     p = change.overall.p_drop
     if not is_of_all or p is None or p <= change.overall.alpha:
@@ -157,7 +156,7 @@ def _chance_explains(rule: Rule, change: Change) -> str:
 
 
 def _largest_losers(rule: Rule, change: Change, scenarios: Collection[str]) -> str:
-    """Return the scenarios that lost most, for a rule about scores of them all."""
+    """Return the scenarios with the largest losses, for a rule about scores of all scenarios."""
     is_of_scores = (
         rule.metric.unit not in ("usd", "tokens")
         and rule.metric.name not in OF_ALL_ROWS
@@ -216,7 +215,7 @@ def _check_by_chance(
 def _check_scenarios_by_chance(
     rule: Rule, pairs: Sequence[Pair], looks: int, collapses: float
 ) -> RuleResult:
-    """Return whether any scenario dropped by more than chance explains, corrected for looking at all."""
+    """Return whether any scenario dropped by more than chance explains, corrected for testing all."""
     alpha = rule.limit / looks
     comparisons = compare_scenarios(pairs, alpha=alpha, collapses=collapses)
     dropped = []

@@ -1,4 +1,4 @@
-"""What changed against a baseline: rows paired by scenario, example, span and trial, never by the agent's label."""
+"""Changes against a baseline: rows paired by scenario, example, span and trial, never by agent label."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from pytest_ltm.gate.plan_facts import (
 
 
 class GateSide(Struct, frozen=True, kw_only=True):
-    """Results, and the plans that they came from."""
+    """Results with the plans that they came from."""
 
     name: str
-    """As sentences name it: `baseline 'main'`, `run 20260105-101500-3f2a`, `this run`."""
+    """The name in sentences: `baseline 'main'`, `run 20260105-101500-3f2a`, `this run`."""
     result: RunResult
     plans: tuple[PlanFacts, ...]
-    """One for each conversation; equal ones of several agents may be given once."""
+    """One per conversation; equal plans of several agents may be given once."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class GateSide(Struct, frozen=True, kw_only=True):
 
     @property
     def spans(self) -> tuple[str, ...]:
-        """The labels of its memory spans, from the shortest; `isolated` is the first."""
+        """The labels of its memory spans, shortest first, beginning with `isolated`."""
         spans = {
             conversation.span_label: conversation.span or 0
             for conversation in self.result.conversations
@@ -75,10 +75,10 @@ class GateSide(Struct, frozen=True, kw_only=True):
 
 
 def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
-    """Return the side with one agent only: the one named, else the only one it has.
+    """Return the side with one agent only: the named one, else the only one.
 
-    ConfigurationError if there is no such agent or none is named and it has several;
-    `how` says how to name one.
+    ConfigurationError if there is no such agent, or if none is named and the side has several; `how` says how to name
+    one.
     """
     agents = side.agents
     if agent and agent not in agents:
@@ -93,28 +93,28 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     return structs.replace(side, result=result)
 
 
-# --- Why two sides are not compared, as a text: what differs, and the ways to have them
-# compared all the same.
+# --- Why two sides are not comparable, as a text: the differences, and ways to compare
+# them anyway.
 
 _MOST = 8
 _MOST_TRIALS = 4
 
 
 class CompareHints(Struct, frozen=True, kw_only=True):
-    """What a user can do, as an option of pytest or of a command."""
+    """The ways out offered to a user, as options of pytest or of a command."""
 
     common: str
     """Compares the examples that are equal in both."""
     choose_agent: str
-    """How to name one agent of several."""
+    """Names one agent of several."""
     settings: bool = False
-    """The later side is about to be played, so that options can change its plan."""
+    """Whether the later side is yet to be played, so that options can change its plan."""
     nodes: Mapping[str, str] = field(default_factory=dict)
-    """By scenario the node id of its function, for those that can be deselected."""
+    """Node ids of the functions of scenarios that can be deselected, by scenario."""
 
 
 def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
-    """Return the text."""
+    """Return the text of a refusal to compare, with the ways out."""
     spans = ", ".join(dict.fromkeys(span for span, _ in unequal.places))
     lines = [
         f"{before} has another plan (memory spans that differ: {spans}); 'there' is {before}:"
@@ -124,7 +124,7 @@ def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
         _MOST,
         "  … and {:,} more",
     )
-    # Only what can still change is offered: a run that is over has its plan.
+    # Offer only what can still change: a finished run has its plan.
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
@@ -154,14 +154,14 @@ class Level(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def mean_level(cls, parts: Collection[Pair | Level]) -> Level:
-        """Return the mean of pairs or of other levels, of which there are some."""
+        """Return the mean of pairs or of other levels; `parts` must not be empty."""
         before = fsum(part.before for part in parts)
         after = fsum(part.after for part in parts)
         return cls(before=before / len(parts), after=after / len(parts))
 
     @property
     def difference(self) -> float:
-        """What is more now; below 0: less."""
+        """Now minus before; negative for a loss."""
         return self.after - self.before
 
 
@@ -171,41 +171,41 @@ class Change(Struct, frozen=True, kw_only=True):
     agent: str
     span_label: str
     before: tuple[ScenarioResult, ...]
-    """The examples that both have, scored or not, sorted."""
+    """The examples that both sides have, scored or not, sorted."""
     after: tuple[ScenarioResult, ...]
     """The same examples in the later run, in the same order."""
     held_before: tuple[ConversationResult, ...]
     held_after: tuple[ConversationResult, ...]
     paired: Paired
-    """Those of them that have a score in both, and how many do not."""
+    """The examples scored in both, and the number of the others."""
     only_before: int
-    """Examples of the baseline at this span that are not compared."""
+    """Number of examples of the baseline at this span that are not compared."""
     only_after: int
-    """Examples of the later run that are not compared."""
+    """Number of examples of the later run that are not compared."""
     overall: Comparison
     scenarios: Mapping[str, Comparison]
-    """By name, with Holm's correction for looking at all of them."""
+    """By name, with Holm's correction for testing all of them."""
     level: Level | None
-    """The mean over scenarios of the mean over their pairs; None without any pair."""
+    """The mean over scenarios of the mean over their pairs; None without pairs."""
     levels: Mapping[str, Level]
     """By scenario."""
     lost_passes: int
-    """Pairs that passed before and do not now."""
+    """Number of pairs that passed before and do not now."""
     won_passes: int
-    """Pairs that did not pass before and do now."""
+    """Number of pairs that did not pass before and do now."""
     alone: tuple[str, ...]
-    """Trials that only one of the two has."""
+    """Trials that only one of the two sides has."""
     partial: bool
-    """The conversations are not the same: only the examples that are equal in both are compared."""
+    """Whether the plans differ, so that only the equal examples are compared."""
 
     @property
     def label(self) -> str:
-        """`mybot at 32k`."""
+        """The name of the change, such as `mybot at 32k`."""
         return at_span(self.agent, self.span_label)
 
     @property
     def mcnemar(self) -> float:
-        """The exact two-sided probability of these lost and won passes, if examples are independent."""
+        """The exact two-sided p-value of these lost and won passes, if examples are independent."""
         return mcnemar_probability(self.lost_passes, self.won_passes)
 
     @property
@@ -215,7 +215,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """Everything that a later side has against an earlier one."""
+    """All changes of a later side against an earlier one."""
 
     before: str
     """The name of the earlier side."""
@@ -224,15 +224,15 @@ class Changes(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     """By agent and memory span, in the order of the later side."""
     uncompared: tuple[str, ...] = ()
-    """Memory spans that the earlier side does not have."""
+    """Memory spans that the earlier side lacks."""
     collapses: float = COLLAPSES
-    """Share of its conversations in which either side may earn nothing without being worse."""
+    """The share of its conversations in which either side may earn nothing without being worse."""
     looks: int = 0
-    """Number of agents and spans compared together, over all later sides: they share one significance level."""
+    """Number of agents and spans compared together, over all later sides: they share a significance level."""
 
     @property
     def opponent(self) -> str:
-        """The earlier side as headings name it, with its agent."""
+        """The earlier side as named in headings, with its agent."""
         is_named = self.before.startswith(f"{self.before_agent} of ")
         if not self.before_agent or is_named:
             return self.before
@@ -258,14 +258,13 @@ def compare_sides(
     common: bool = False,
     collapses: float = COLLAPSES,
 ) -> Changes:
-    """Return what changed from one side, which has one agent, to the other.
+    """Return the changes from one side, which has one agent, to the other.
 
-    Raises ConfigurationError if their plans differ, saying in what and which of the
-    `ways` out there are; with `common` the examples that are equal in both are compared
-    all the same, whatever was said around them. `collapses`: the share of its
-    conversations in which either side may earn nothing without being worse.
+    Raises ConfigurationError with the differences and the `ways` out if their plans differ; with `common`, equal
+    examples are compared anyway, whatever surrounds them. `collapses`: the share of its conversations in which either
+    side may earn nothing without being worse.
     """
-    # First, because a refusal about plans would puzzle who has forgotten to name an
+    # First, because a refusal about plans would confuse users who forgot to name an
     # agent.
     earlier = one_agent(before, how=ways.choose_agent)
     check_comparable(before, after, ways, common=common)
@@ -275,7 +274,8 @@ def compare_sides(
     for agent, span in product(after.agents, spans):
         conversations = after.side_of_agent(agent)
         change = _make_change(earlier, conversations, span, part, collapses)
-        # A span may be in both sides without any common trial: there is nothing to pair.
+        # A span may be in both sides without a common trial, so there is nothing to
+        # pair.
         if change is not None:
             changes.append(change)
     return Changes(
@@ -315,12 +315,12 @@ def _describe_places(side: GateSide) -> str:
 
 
 class _Part(NamedTuple):
-    """What of two sides may be compared."""
+    """The comparable parts of two sides."""
 
     places: set[tuple[str, str]]
     """Span and trial of the conversations with equal plans."""
     examples: set[tuple[str, str, str]]
-    """Span, trial and name of the equal examples of other conversations."""
+    """Span, trial and name of the equal examples in other conversations."""
 
     @classmethod
     def of(cls, before: GateSide, after: GateSide) -> _Part:
@@ -356,7 +356,7 @@ def _make_change(
     ]
     rows_before = _rows_by_place(held_before, part)
     rows_after = _rows_by_place(held_after, part)
-    # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
+    # Sorted, so that neither the order of a run nor xdist changes a resampled interval.
     keys = sorted(rows_before.keys() & rows_after.keys())
     earlier = tuple(rows_before[key] for key in keys)
     later = tuple(rows_after[key] for key in keys)
@@ -394,7 +394,7 @@ def _conversations_at(
         for conversation in conversations
         if conversation.span_label == span
     ]
-    # by their texts as well: `1` and `01` are equal in natural order
+    # then by their texts: `1` and `01` are equal in natural order
     return sorted(
         at_span,
         key=lambda conversation: (

@@ -1,7 +1,6 @@
-"""Rules of a gate: texts such as `scenario:colours.mean:5%` as values that explain themselves in a sentence.
+"""Rules of a gate: parses texts such as `scenario:colours.mean:5%` into values that describe themselves.
 
-A rule is about a metric: a number with its words, its good direction, its unit, and how
-it is found in results.
+A rule is about a metric: a number with its name, good direction, unit, and a way to compute it from results.
 """
 
 from __future__ import annotations
@@ -33,35 +32,35 @@ Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]
 
 
 class GateMetric(Struct, frozen=True):
-    """One number about one agent, mostly at one memory span."""
+    """One number about one agent, usually at one memory span."""
 
     name: str
     unit: Unit
     words: str
-    """As sentences call it."""
+    """The name in sentences."""
     means: str
-    """What it is, for tables of the documentation and `--help`."""
+    """The definition, for tables of the documentation and `--help`."""
     higher_is_better: bool = True
     under: bool = True
-    """A rule of `--ltm-fail-under` may be about it: where it lies."""
+    """Whether a rule of `--ltm-fail-under` may limit its value."""
     against: bool = True
-    """A rule of `--ltm-compare-fail` may be about it: how it moved."""
+    """Whether a rule of `--ltm-compare-fail` may limit its change."""
     scoped: bool = True
-    """It may be of one scenario or skill."""
+    """Whether a rule may be limited to one scenario or skill."""
     tries: int = 0
     """The k of pass^k and pass@k."""
     of_rows: Callable[[Rows], float | None] | None = None
-    """Finds it in the examples that a rule is about; None where it cannot be told."""
+    """Computes it from the examples in a rule's scope; None if it cannot be determined."""
     of_whole: Callable[[Sequence[ConversationResult]], float | None] | None = None
-    """Finds it in whole conversations, for rules about all scenarios together."""
+    """Computes it from whole conversations, for rules about all scenarios together."""
 
     def value(
         self, rows: Rows, conversations: Sequence[ConversationResult], *, scoped: bool
     ) -> float | None:
-        """Return the metric's value; None where it cannot be told.
+        """Return the metric's value; None if it cannot be determined.
 
-        `rows` are those that a rule is about; `conversations` are theirs, and count as
-        wholes unless the rule is `scoped`.
+        `rows` are the examples in the rule's scope; `conversations` are theirs, and are used unless the rule is
+        `scoped`.
         """
         if self.of_whole and not scoped:
             return self.of_whole(conversations)
@@ -69,8 +68,8 @@ class GateMetric(Struct, frozen=True):
 
 
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
-    """Return the sum; None if there are none or any of them is unknown."""
-    # A sum of what is known alone would keep a limit that the whole breaks.
+    """Return the sum; None if there are no values or any of them is unknown."""
+    # A sum of the known values alone could meet a limit that the whole breaks.
     known_values = [value for value in values if value is not None]
     if not known_values or len(known_values) < len(values):
         return None
@@ -96,8 +95,8 @@ METRICS = (
             else None
         ),
     ),
-    # Of two runs the worst scenarios may be different ones: nobody could say what
-    # moved.
+    # The worst scenarios of two runs may be different ones, so a change would have no
+    # meaning.
     GateMetric(
         "worst",
         "share",
@@ -209,16 +208,16 @@ METRICS = (
         scoped=False,
     ),
 )
-# Of four digits at most: no run has more trials, and the binomials of a longer number
-# would take for ever.
+# At most four digits: no run has more trials, and binomials of longer numbers would
+# take forever.
 _TRIES = lazy_pattern(r"pass(?P<kind>[\^@])(?P<tries>[1-9][0-9]{0,3})")
 _RECALL = lazy_pattern(r"recall@([1-9][0-9]{0,3})")
-# Names of metrics with a number of their own.
+# Names of metrics with a number in the name.
 PATTERNS = ("pass^K", "pass@K")
 
 
 def gate_metric(name: str) -> GateMetric | None:
-    """Return the metric of this name, such as `mean` or `pass^3`; None if there is none."""
+    """Return the metric with this name, such as `mean` or `pass^3`; None if there is none."""
     if match := _RECALL.fullmatch(name):
         first = int(match[1])
         among = f"among the first {first}" if first > 1 else "in the first of the"
@@ -253,14 +252,14 @@ def gate_metric(name: str) -> GateMetric | None:
 
 
 def metric_names(*, against: bool) -> tuple[str, ...]:
-    """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
+    """Return the names of metrics for rules about changes (`against`) or values; patterns come last."""
     if against:
         return (*(metric.name for metric in METRICS if metric.against), *PATTERNS)
     names = [metric.name for metric in METRICS if metric.under]
     return (*names, *PATTERNS, "recall@K")
 
 
-# --- A rule, and how it is read.
+# --- A rule, and its parser.
 
 ScopeKind: TypeAlias = Literal["", "scenario", "skill"]
 _KINDS = ("scenario", "skill")
@@ -268,14 +267,14 @@ FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
 _NUMBER = lazy_pattern(
     r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)"
 )
-# What is meant as a number, also where it is none that a limit can be.
+# Matches attempts at numbers, including ones that are no valid limit.
 _SIGNED = lazy_pattern(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """Which examples a rule is about."""
+    """The examples that a rule is about."""
 
     kind: ScopeKind = ""
     name: str = ""
@@ -285,38 +284,38 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """` of scenario 'colours'`, or nothing."""
+        """The scope in words, ` of scenario 'colours'`, or ""."""
         return f" of {self.kind} {self.name!r}" if self.kind else ""
 
     def rows(self, rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
-        """Return the rows that a rule is about."""
+        """Return the rows in the scope."""
         return tuple(
             row for row in rows if self.includes_skills(row.scenario, row.skills)
         )
 
     def includes_skills(self, scenario: str, skills: Iterable[str]) -> bool:
-        """Whether a rule is about the examples of a scenario that needs these skills."""
+        """Whether the scope includes examples of a scenario that needs these skills."""
         if self.kind == "scenario":
             return self.name == scenario
         return not self.kind or self.name in skills
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One rule, applied to each agent at each memory span separately."""
+    """One rule, applied separately to each agent at each memory span."""
 
     text: str
-    """As it was written."""
+    """The rule as the user wrote it."""
     metric: GateMetric
     limit: float
-    """A share from 0 to 1, points, tokens or USD; of a relative rule the share of the baseline's value."""
+    """A share from 0 to 1, points, tokens or USD; for a relative rule the share of the baseline's value."""
     relative: bool
     against: bool
-    """It is about what moved against the baseline, else about where the metric lies."""
+    """Whether the rule is about the change against the baseline, not about the metric's value."""
     scope: Scope = Scope()
 
     @property
     def subject(self) -> str:
-        """`the mean score of scenario 'colours'`."""
+        """The metric and scope, such as `the mean score of scenario 'colours'`."""
         return f"{self.metric.words}{self.scope.words}"
 
     @property
@@ -342,7 +341,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> str:
-        """How much a comparison may lose: `0.05`, `5% of the baseline's`."""
+        """The allowed loss in words: `0.05`, `5% of the baseline's`."""
         if self.relative:
             return f"{_PERCENT * self.limit:.6g}% of the baseline's"
         return self.amount(self.limit)
@@ -352,12 +351,12 @@ class Rule(Struct, frozen=True, kw_only=True):
         return self.amounts(value)[0]
 
     def amounts(self, *values: float) -> list[str]:
-        """Return values of the rule's metric with their units: its limit exactly, all so that they differ."""
+        """Return values of the metric with units: the limit exactly, and with enough digits to differ."""
         if self.metric.unit == "tokens":
             return [f"{value:,.0f}" for value in values]
         form = ".6g"
-        # two decimals, more where they would make two values look the same, hide one,
-        # or round the limit
+        # two decimals, or more if they would make two values look equal, hide one, or
+        # round the limit
         for digits in range(6, 1, -1):
             rounded = [round(value, digits) for value in sorted({0.0, *values})]
             if len(set(rounded)) == len(rounded) and (
@@ -369,7 +368,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 def parse_limit_rule(text: str) -> Rule:
-    """Return a rule about where a metric must lie; ConfigurationError says what is wrong with the text.
+    """Parse a rule about a metric's value; ConfigurationError explains a malformed text.
 
     A bare number means the mean.
     """
@@ -379,7 +378,7 @@ def parse_limit_rule(text: str) -> Rule:
 
 
 def parse_change_rule(text: str) -> Rule:
-    """Return a rule about how far a metric may move against a baseline; ConfigurationError as `under`."""
+    """Parse a rule about a metric's change; ConfigurationError explains a malformed text."""
     if _NUMBER.fullmatch(text.strip()):
         raise ConfigurationError(
             f"{text!r} names no metric. For the mean score write 'mean:{text.strip()}'"
@@ -388,11 +387,11 @@ def parse_change_rule(text: str) -> Rule:
 
 
 MOST_COLLAPSES = 0.9
-"""An agent that loses nearly everything all the time would explain any drop."""
+"""An agent that loses nearly everything all the time would explain any drop, so this is the maximum."""
 
 
 def parse_collapses(text: str) -> float:
-    """Return the share of conversations that may earn nothing; ConfigurationError for any other text."""
+    """Parse the share of conversations that may earn nothing; ConfigurationError for any other text."""
     try:
         share = float(text)
     except ValueError:
@@ -405,7 +404,7 @@ def parse_collapses(text: str) -> float:
 
 
 def _parse_rule(text: str, *, against: bool) -> Rule:
-    # the last colon is that of the limit: a scope has one of its own
+    # the last colon precedes the limit: a scope has one of its own
     head, colon, limit = (part.strip() for part in text.rpartition(":"))
     if not colon and gate_metric(limit):
         raise ConfigurationError(
@@ -422,7 +421,7 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
         names = metric_names(against=against)
         wrong = name or limit
         kind, dot, name_left = wrong.partition(".")
-        # what was meant may be a scope
+        # the user may have meant a scope
         if dot and kind in _KINDS:
             hint = f" Did you mean '{kind}:{name_left}'? Write {FORM}"
         else:
@@ -455,8 +454,8 @@ def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
     kind, colon, scope_name = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
-    # the last dot: a name may hold others, as those of scenarios do that are told apart
-    # by their modules
+    # the last dot: names may contain others, such as those of scenarios qualified by
+    # module
     name, dot, metric_name = scope_name.rpartition(".")
     if kind in _KINDS and dot and not name:
         raise ConfigurationError(
@@ -490,8 +489,8 @@ def _parse_limit(
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
     if not math.isfinite(value):
         raise ConfigurationError(f"{text!r}: {limit!r} is not a limit")
-    # a share that should be small is 0 in most baselines, and so would be any share of
-    # it: there 5% are 5 points
+    # a share that should be small is 0 in most baselines, and so is any share of it:
+    # for these, 5% means 5 points
     is_share = metric.unit == "share"
     relative = percent and against and (metric.higher_is_better or not is_share)
     if percent and not relative and not is_share:

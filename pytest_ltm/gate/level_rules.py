@@ -1,4 +1,4 @@
-"""Rules about where a run lies: a metric at one memory span, the effective span, trials that pass, errors."""
+"""Rules about a run's values: a metric at one memory span, the effective span, trials that pass, errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 3
 
 
 def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> RuleResult:
-    """Return whether a metric lies where it must at one memory span."""
+    """Return whether a metric is within its limit at one memory span."""
     all_rows = chain.from_iterable(
         conversation.scenarios for conversation in conversations
     )
@@ -39,7 +39,7 @@ def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> Rule
         return unknown_metric(rule, no_cost)
     amount, limit = rule.amounts(value, rule.limit)
     text = f"{rule.subject} is {amount}{_zeros_text(rows, counted)}"
-    # Sums of thirds must not break a limit that they meet on paper.
+    # Sums of thirds must not break a limit that they meet exactly.
     if rule.metric.higher_is_better and value < rule.limit - SLACK:
         return RuleResult("failed", f"{text}, not at least {limit}")
     if not rule.metric.higher_is_better and value > rule.limit + SLACK:
@@ -50,7 +50,7 @@ def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> Rule
 def _zeros_text(
     rows: Sequence[ScenarioResult], counted: Sequence[ScenarioResult]
 ) -> str:
-    """Return how many examples without a score were counted as 0, as a part of a sentence."""
+    """Return how many unscored examples were counted as 0, as part of a sentence."""
     zeros = sum(row.scored for row in counted) - sum(row.scored for row in rows)
     if not zeros:
         return ""
@@ -58,7 +58,7 @@ def _zeros_text(
 
 
 def check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> RuleResult:
-    """Return whether the effective span of an agent, over all memory spans, is long enough."""
+    """Return whether an agent's effective span, over all memory spans, is long enough."""
     reached = effective_span(zero_open_scores(rows))
     if reached.span is None:
         reason = f"{rule.subject} is unknown: {reached.reason}"
@@ -66,7 +66,7 @@ def check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> RuleResult:
     text = f"{rule.subject} is {rule.amount(reached.span)}"
     if reached.span >= rule.limit:
         return RuleResult("passed", text)
-    # The span may well be long enough; nobody has measured that far.
+    # The span may be long enough; it was not measured that far.
     if reached.at_least:
         reason = "it is kept at every measured span, so larger ones must be measured"
         return RuleResult("unmeasurable", f"{text} or more: {reason}")
@@ -74,14 +74,14 @@ def check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> RuleResult:
 
 
 def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
-    """Return whether an example passes in as many trials as its scenario says."""
+    """Return whether an example passes in as many trials as its scenario requires."""
     passed = sum(trial.outcome == "passed" for trial in trials)
     unscored = sum(not trial.scored for trial in trials)
     text = f"{trials[0].id} passes in {passed} of {pluralize(len(trials), 'trial')}"
     if passed >= needed:
         return RuleResult("passed", text)
-    # What has no score may still pass, so an example fails only where even that would
-    # be too little.
+    # Unscored trials may still pass, so an example fails only if even that would not
+    # suffice.
     if passed + unscored < needed:
         return RuleResult("failed", f"{text}, not in {needed}")
     reason = f"{unscored} have no score, {needed} must pass"
@@ -89,7 +89,7 @@ def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
 
 
 def error_text(conversations: Sequence[ConversationResult]) -> str:
-    """Return which examples ended in an error of the scenario; "" where none did."""
+    """Return which examples ended in an error of the scenario; "" if none did."""
     all_rows = chain.from_iterable(
         conversation.scenarios for conversation in conversations
     )

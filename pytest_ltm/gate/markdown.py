@@ -1,4 +1,4 @@
-"""What a gate says, and what moved against another run, as Markdown."""
+"""The gate's verdict and the changes against another run, as Markdown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_ltm.gate.verdict import GateVerdict
 def comparison_markdown(
     run: RunResult, changes: Changes, verdict: GateVerdict | None
 ) -> str:
-    """Return what moved against another run, and the verdict if there are rules."""
+    """Return the changes against another run, and the verdict if there are rules."""
     section = gate_section(verdict)
     title = f"## {markdown_text(changes.after)}"
     if verdict:
@@ -36,7 +36,7 @@ def gate_section(
     changes: Changes | None = None,
     rules: Sequence[Rule] = (),
 ) -> Section:
-    """Return what the gate said and what moved, in Markdown."""
+    """Return the report section with the verdict and the changes."""
     details = () if changes is None else tuple(changes_markdown(changes))
     if verdict is None:
         return Section(details=details)
@@ -54,7 +54,7 @@ def gate_section(
 
 
 def changes_markdown(changes: Changes) -> list[str]:
-    """Return what moved against another run, a paragraph each."""
+    """Return the changes against another run, a paragraph each."""
     rows = []
     for change in changes.changes:
         cells = map(markdown_text, change_report.overall_cells(change))

@@ -1,4 +1,4 @@
-"""PlanFacts: as much of a plan as a baseline keeps, enough to say in sentences why two may not be compared."""
+"""PlanFacts: the part of a plan that a baseline keeps, enough to explain why two are not comparable."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from pytest_ltm.figures.statistics.totals import group_by
 # Values whose JSON is longer are kept as a digest.
 _SHORT = 80
 _MOST = 4
-# Parts of the plan that an option of the same name gives.
+# Parts of the plan that are set by an option of the same name.
 _OPTIONS = ("seed", "tokenizer", "scoring", "judge", "judge_votes", "time")
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):
-    """What decided what was said in one conversation."""
+    """The facts that determined one conversation."""
 
     span_label: str
     trial: str
-    """The third label of its node ids."""
+    """The trial, which is the third label of its node ids."""
     fingerprint: str
-    """Of the whole plan: equal for equal plans."""
+    """The fingerprint of the whole plan: equal for equal plans."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Of the conversation: seed, tokenizer ..., long values as digests; empty where the plan cannot be read."""
+    """Settings of the conversation (seed, tokenizer ...), long values as digests; empty if the plan is unreadable."""
     examples: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """By `scenario/example`: version, digest of the definition, threshold ..."""
 
     @property
     def place(self) -> tuple[str, str]:
-        """What must be equal of two conversations that are compared."""
+        """The key that compared conversations must share."""
         return self.span_label, self.trial
 
 
 def facts_of(
     plan: object, *, span_label: str, trial: str, fingerprint: str
 ) -> PlanFacts:
-    """Return the facts of a plan's JSON form; without its parts where it has another form than expected."""
-    # Plans come from run folders that anybody may have edited: an odd one is unequal,
+    """Return the facts of a plan's JSON form; incomplete if the form is unexpected."""
+    # Plans come from run folders that may have been edited: a malformed one is unequal,
     # never a crash.
     if not isinstance(plan, Mapping):
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
@@ -82,7 +82,7 @@ def facts_of(
 
 
 def value_or_digest(value: object) -> object:
-    """Return a JSON value as it is if it is short, else a digest of it."""
+    """Return a short JSON value unchanged, or the digest of a long one."""
     text = _canonical_text(value)
     if len(text) <= _SHORT:
         return value
@@ -90,7 +90,7 @@ def value_or_digest(value: object) -> object:
 
 
 def _canonical_text(value: object) -> str:
-    # equal plans of other versions may have their fields in another order
+    # equal plans of other versions may order their fields differently
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -99,30 +99,30 @@ def _short_digest(text: str) -> str:
 
 
 class Unequal(Struct, frozen=True, kw_only=True):
-    """Why conversations at the same place may not be compared."""
+    """Why conversations at the same place are not comparable."""
 
     places: tuple[tuple[str, str], ...]
-    """Span and trial of each."""
+    """Span and trial of each such place."""
     sentences: tuple[str, ...]
-    """What differs, each thing once."""
+    """The differences, each once."""
     options: tuple[str, ...]
-    """Options with which this run would have the other's settings."""
+    """Options that would give this run the other's settings."""
     added: tuple[str, ...]
     """Scenarios that only this run has."""
     removed: tuple[str, ...]
-    """Scenarios that only the other has."""
+    """Scenarios that only the other run has."""
     changed: tuple[str, ...]
-    """Examples that both have, and that differ."""
+    """Examples that both have, but that differ."""
     same: int
-    """Examples that are equal in both."""
+    """Number of examples that are equal in both."""
     of: int
-    """Examples that this run has there."""
+    """Number of examples that this run has there."""
 
 
 def unequal_plans(
     before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> Unequal | None:
-    """Return what differs between conversations at the same place; None if all those are equal."""
+    """Return the differences between conversations at the same place; None if all are equal."""
     parts = [
         _plan_difference(theirs, ours)
         for _, theirs, ours in _shared_places(before, after, equal=False)
@@ -156,10 +156,10 @@ def equal_places(
 def equal_examples(
     before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> set[tuple[str, str, str]]:
-    """Return span, trial and name of the examples that are the same in both although their plans are not."""
+    """Return span, trial and name of equal examples in conversations whose plans differ."""
     keys = set()
     for place, theirs, ours in _shared_places(before, after, equal=False):
-        # With another tokenizer or filler even equal examples were played at other
+        # With another tokenizer or filler, even equal examples were played at other
         # distances.
         if _differing_settings(theirs, ours):
             continue
@@ -173,7 +173,7 @@ def equal_examples(
 def _shared_places(
     before: Sequence[PlanFacts], after: Sequence[PlanFacts], *, equal: bool
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
-    """Yield the places that both have, with equal or with unequal plans, and their facts before and after."""
+    """Yield the places in both, with equal or unequal plans, and their facts before and after."""
     theirs = group_by(before, attrgetter("place"))
     ours = group_by(after, attrgetter("place"))
     for place in sorted(
@@ -206,7 +206,7 @@ def _plan_difference(
         sentences.append(f"only there: {_list_examples(removed)}")
     if added:
         sentences.append(f"only in this run: {_list_examples(added)}")
-    # another seed makes other definitions: that goes without saying
+    # another seed implies other definitions, which need no mention
     silent = {"definition"} if "seed" in settings else set()
     keys_by_difference: defaultdict[str, list[str]] = defaultdict(list)
     for key in changed:
@@ -244,7 +244,7 @@ def _option_text(name: str, value: object) -> str:
 
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
-    """Return the option that gives every scenario as many examples as there, if all have the same number there."""
+    """Return the option for as many examples per scenario as the other run has, if that number is uniform."""
     counts_there = Counter(map(_scenario_of_key, theirs))
     counts_here = Counter(map(_scenario_of_key, ours))
     differ = any(
@@ -296,7 +296,7 @@ def _list_examples(keys: Sequence[str]) -> str:
 
 
 def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
-    """Return the scenarios of which all examples are among the keys."""
+    """Return the scenarios all of whose examples are among the keys."""
     partly = set(map(_scenario_of_key, both))
     return tuple(
         name

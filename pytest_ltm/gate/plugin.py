@@ -1,4 +1,4 @@
-"""The gate of a run, which is loaded only where an option or a scenario asks for one."""
+"""The gate's plugin, which loads the gate only if an option or a scenario asks for one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 
 @hookimpl(trylast=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register what notices that the run has a gate, before what shows its verdict."""
+    """Register the watcher that loads the gate, before the plugins that show its verdict."""
     from pytest_ltm.gate.watch import GateWatch
 
     watch = GateWatch(run)

@@ -1,4 +1,4 @@
-"""What a rule finds: whether it holds, the sentence that says so, and why it may have been blind."""
+"""The result of a rule: whether it holds, the sentence that says so, and why it may have been blind."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pytest_ltm.gate.gate_rules import Rule
 State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
 # The conversations of each agent at each memory span.
 Places: TypeAlias = Mapping[tuple[str, str], Sequence[ConversationResult]]
-# What floating point may add to a difference.
+# Tolerance for rounding errors in a difference.
 SLACK = 1e-9
-# Metrics that also examples without a score count for.
+# Metrics that include examples without a score.
 OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
 
 
 class RuleResult(Struct, frozen=True):
-    """What a rule finds at one place."""
+    """The result of a rule at one place."""
 
     state: State
     sentence: str
-    """What was found; ends without a full stop."""
+    """The finding; ends without a full stop."""
     blind: str = ""
-    """Why the rule would have held whatever the agent lost; "" where it could have failed."""
+    """Why the rule would have held whatever the agent lost; "" if it could have failed."""
 
     def settle_blindness(self, *, allow_blind: bool) -> RuleResult:
-        """Return the same result, unmeasurable where the rule holds because it is blind and that is not allowed."""
+        """Return the result, turned unmeasurable if the rule passes blindly and that is not allowed."""
         if self.state != "passed" or not self.blind:
             return self
         text = f"{self.sentence}; blind: {self.blind}"
@@ -41,12 +41,12 @@ class RuleResult(Struct, frozen=True):
 
 
 def zero_open_scores(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
-    """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
+    """Return the rows with open scores as 0: unknown results raise no mean. Errors have their own rule."""
     return tuple(row if row.outcome == "error" else row.settle_score(0) for row in rows)
 
 
 def unknown_metric(rule: Rule, no_cost: str, where: str = "") -> RuleResult:
-    """Return that a metric has no value; `no_cost` says why where it is about money, `where` which side lacks it."""
+    """Return an unmeasurable result; `no_cost` explains missing costs, `where` names the side."""
     names = {measure.name for measure in MEASURES}
     if rule.metric.unit == "usd":
         reason = no_cost

@@ -1,4 +1,4 @@
-"""The gate of an LTM run: what can be known is checked before anything is said, the verdict decides the exit status."""
+"""The gate of an LTM run: checks what it can before the run; its verdict decides the exit status."""
 
 from __future__ import annotations
 
@@ -65,21 +65,21 @@ class GateOptions(Struct, frozen=True, kw_only=True):
 
     rules: tuple[Rule, ...] = ()
     before: GateSide | None = None
-    """What the run is compared with; it has one agent."""
+    """The side that the run is compared with; it has one agent."""
     overlapping: bool = False
-    """Examples that are equal in both are compared although the plans are not."""
+    """Whether equal examples are compared although the plans differ."""
     collapses: float = COLLAPSES
-    """Share of its conversations in which either side may earn nothing without being worse."""
+    """The share of its conversations in which either side may earn nothing without being worse."""
     allow_blind: bool = False
-    """A rule that even the loss of nine tenths of everything would not break counts as passed."""
+    """Whether a rule passes even if the loss of nine tenths of everything would not break it."""
     save: str = ""
-    """The name of the baseline that is kept; "": none."""
+    """The name of the baseline to save; "" for none."""
 
 
 def parse_gate_options(
     config: pytest.Config, settings: RunSettings, run_folder: Path
 ) -> GateOptions:
-    """Return the options; `run_folder` is this run's own, which cannot be compared with itself."""
+    """Return the gate options; `run_folder` is this run's own, which cannot be compared with itself."""
     if settings.seed.source == FRESH and _options.option_or_ini(config, "ltm_compare"):
         raise pytest.UsageError(
             "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
@@ -113,7 +113,7 @@ def parse_gate_options(
 def _parse_rules(
     config: pytest.Config, dest: str, parse_one: Callable[[str], Rule], example: str
 ) -> list[Rule]:
-    """Return the rules of an option; an empty one, as of a variable that is not set, is an error and no open gate."""
+    """Return the rules of an option; an empty text, as from an unset variable, is an error, not an open gate."""
     flag = _options.option_table(config).rows[dest].flag
     if any(not str(text).strip() for text in config.getoption(dest) or ()):
         raise pytest.UsageError(
@@ -138,7 +138,7 @@ def _baseline_side(
         raise pytest.UsageError(
             f"--ltm-compare: {text!r} is this very run. Name the one to compare it with"
         )
-    # workers and a resumed run must mean the same: 'latest' will be another run by then
+    # workers and a resumed run must use the same side: 'latest' may change meanwhile
     config.option.ltm_compare = name
     return one_agent(side, how=WAYS.choose_agent)
 
@@ -158,7 +158,7 @@ def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
 
 
 def _refuse_rule(rule: Rule, problem: str) -> None:
-    """Raise UsageError if there is a reason why this run can never be measured by a rule."""
+    """Raise UsageError if this run can never be measured by a rule."""
     if problem:
         flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
         raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
@@ -167,7 +167,7 @@ def _refuse_rule(rule: Rule, problem: str) -> None:
 def _rule_problems(
     rule: Rule, before: GateSide | None, settings: RunSettings
 ) -> Iterator[str]:
-    """Yield the reasons that are known before the items are; the first is told."""
+    """Yield what makes the rule impossible, before collection; the caller reports the first."""
     longest = max(
         (tokens for tokens in settings.spans.values() if tokens is not None), default=0
     )
@@ -202,14 +202,14 @@ def _rule_problems(
         )
 
 
-# --- What a gate can find out once the items are known, before anything is said: names,
-# numbers of trials, plans.
+# --- Checks once the items are known, before the first conversation: names, numbers of
+# trials, plans.
 
 
 def check_items(
     ltm_items: Sequence[LtmItem], options: GateOptions, settings: RunSettings
 ) -> None:
-    """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
+    """Raise UsageError for a rule, or a marker's pass_k, that these items can never satisfy or break."""
     for ltm_item in ltm_items:
         needed = ltm_item.marks.pass_k
         if needed is not None and needed > settings.trials and settings.shard is None:
@@ -233,8 +233,7 @@ def check_items(
                 rule,
                 f"this run has no {scope.kind} {scope.name!r}.{near} There is {names_there}",
             )
-        # What the rule compares, as if nothing had changed: could it ever notice
-        # anything?
+        # The rule applied to an unchanged result: could it ever detect anything?
         pairs = []
         for ltm_item in ltm_items:
             span = ltm_item.place.span
@@ -257,7 +256,7 @@ def check_items(
 def check_plans(
     ltm_items: Sequence[LtmItem], options: GateOptions, run: LtmRun
 ) -> None:
-    """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
+    """Raise UsageError with the differences if this run's plans are not those of the baseline."""
     if options.before is None or not run.plays:
         return
     facts = []
@@ -290,33 +289,33 @@ _COLORS = {"passed": "green", "failed": "red", "unmeasurable": "yellow"}
 
 
 class Gate:
-    """The gate of one run, in this process; workers only learn whether there is one."""
+    """The gate of one run in this process; workers only know whether there is one."""
 
     def __init__(self, run: LtmRun, options: GateOptions, failed: list[str]) -> None:
-        """`failed`: the node ids of what failed so far, to which others may be added."""
+        """`failed`: the node ids of failures so far, a list that may still grow."""
         self._run = run
         self.options = options
         self._failed = failed
         self.verdict: GateVerdict | None = None
-        """What the gate says once the run is over; None without a gate."""
+        """The verdict, set when the run is over; None without a gate."""
         self.changes: Changes | None = None
-        """What changed since the baseline; None if there is none."""
+        """The changes since the baseline; None without one."""
         self._notes: list[str] = []
 
     # --- before the run
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_header(self) -> list[str]:
-        """Return what must hold: pytest shows the first of the headers last."""
+        """Return the gate's rules as header lines; tried first, because pytest shows the first of the headers last."""
         options = self.options
         lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
         return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
 
     def check(self, ltm_items: Sequence[LtmItem]) -> None:
-        """Raise UsageError for what these items can never be measured by."""
+        """Raise UsageError for rules that these items can never be measured by."""
         is_whole = self._run.settings.shard is None
-        # An example's trials may be in several shards: pass_k is judged when those are
-        # merged.
+        # An example's trials may be in several shards, so pass_k is judged when they
+        # are merged.
         self._run.gated = bool(self.options.rules) or (
             is_whole and any(ltm_item.marks.pass_k for ltm_item in ltm_items)
         )
@@ -327,8 +326,8 @@ class Gate:
     # --- after it
 
     def conclude(self, result: RunResult, status: int) -> Section:
-        """Compare, judge and keep the baseline; return the section that reports it."""
-        # First, because rules of --ltm-compare-fail are decided by what has changed.
+        """Compare, judge and save the baseline; return the report section."""
+        # First, because the rules of --ltm-compare-fail depend on the changes.
         unequal = self._compare(result)
         gated = bool(self.options.rules) or any(
             row.pass_k is not None for row in result.scenarios
@@ -365,11 +364,11 @@ class Gate:
         )
 
     def _compare(self, result: RunResult) -> str:
-        """Return why the run cannot be compared; "" if it can, or need not be."""
+        """Compare with the baseline; return why that is impossible, or ""."""
         if self.options.before is None:
             return ""
         try:
-            # Read from the folder, where those of xdist's workers are, too.
+            # Read from the folder, which includes the plans of xdist's workers.
             plans = side_of_run(self._run.folder.path).plans
             side = GateSide(name="this run", result=result, plans=plans)
             self.changes = compare_sides(
@@ -387,14 +386,14 @@ class Gate:
         return ""
 
     def _save(self, result: RunResult, status: int) -> str:
-        """Return what became of the baseline to save."""
+        """Save the baseline if possible; return a sentence on the outcome."""
         finished = status in DECIDED and all(
             conversation.ended == "complete" for conversation in result.conversations
         )
         reason = why_unmeasured(result)
         if not reason and not finished:
             reason = "the run did not finish"
-        # What the gate has refused must not become what the next run is measured by.
+        # A result that the gate refused must not become the next run's baseline.
         if not reason and self.verdict is not None and self.verdict.state != "passed":
             reason = change_report.verdict_line(self.verdict)
         if reason:
@@ -414,7 +413,7 @@ class Gate:
         return saved.replace(str(self._run.config.rootpath) + os.sep, "")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Have pytest's last line end with the gate's verdict, in its colour: green tests do not hide a red gate."""
+        """Append the verdict to pytest's last line, in its colour: green tests must not hide a red gate."""
         verdict = self.verdict
         build = terminalreporter.build_summary_stats_line
         if verdict is None:
@@ -430,7 +429,7 @@ class Gate:
         terminalreporter.build_summary_stats_line = build_with_verdict
 
     def exit_status(self, status: int) -> int | None:
-        """Return the exit status of the verdict; only 0 and 1 are replaced."""
+        """Return the exit status of the verdict, which replaces only 0 and 1."""
         if self.verdict is None or status not in DECIDED:
             return None
         if self.verdict.state == "passed" and self._failed:
@@ -438,7 +437,7 @@ class Gate:
         return self.verdict.status
 
     def _json(self) -> dict[str, Any]:
-        """Return what `summary.json` has of gate and comparison."""
+        """Return the fields of gate and comparison in `summary.json`."""
         fields: dict[str, Any] = {}
         if self.verdict is not None:
             fields["gate"] = change_report.gate_json(self.verdict)
@@ -447,7 +446,7 @@ class Gate:
         return fields
 
     def _screen_lines(self) -> Iterator[ScreenLine]:
-        """Yield what moved, and the verdict; the last line of a gate is what to look at first."""
+        """Yield the changes, then the verdict, which readers look at first in the last line."""
         width = max(self._run.config.get_terminal_writer().fullwidth, 40)
         lines = self._change_lines(width) + wrap_texts(self._notes, width, "  ")
         yield from map(ScreenLine, lines)

@@ -1,4 +1,4 @@
-"""What a run is compared with: a baseline by its name, a baseline file, or a run folder; and keeping one."""
+"""Finds the side to compare with (a baseline, a baseline file or a run folder), and saves baselines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, one_agent
 from pytest_ltm.gate.plan_facts import facts_of
 
-# Stands before the agent's label where a run or a file holds several: `latest@mybot`.
+# Precedes the agent's label if a run or a file contains several: `latest@mybot`.
 AGENT = "@"
 
 
@@ -37,20 +37,19 @@ def find_side(
     *,
     measured: bool = False,
 ) -> tuple[GateSide, str]:
-    """Return the side that a person means, and its path: a baseline's name, a file, a run folder, a run id or `latest`.
+    """Find the side that `text` names (a baseline, file, run folder, run id or `latest`), with its path.
 
-    `TEXT@AGENT` means one agent of several; `base` is what a path is relative to;
-    `measured`: `latest` is the last run that could be measured. Raises
-    ConfigurationError if there is none, LtmError if it cannot be read.
+    `TEXT@AGENT` selects one agent of several; paths are relative to `base`; with `measured`, `latest` is the last
+    measurable run. Raises ConfigurationError if there is none, LtmError if it cannot be read.
     """
     name, _, agent = text.rpartition(AGENT)
-    # A name may hold an @ of its own, so the whole text is tried before its part in
-    # front of the @.
+    # A name may contain an @ itself, so try the whole text before the part in front of
+    # the @.
     if path := _locate_run(text, baselines, ltm_dir, base, measured=measured):
         return _load_side(path, text), str(path.resolve())
     if path := _locate_run(name, baselines, ltm_dir, base, measured=measured):
         side = one_agent(_load_side(path, name), agent)
-        # two sides may be agents of one run
+        # both sides may be agents of one run
         named = structs.replace(side, name=f"{agent} of {side.name}")
         return named, f"{path.resolve()}{AGENT}{agent}"
     runs = ltm_dir / "runs"
@@ -73,7 +72,8 @@ def _locate_run(
         return None
     baseline = baselines / f"{text}.json"
     path = base / text
-    # A baseline's name wins over a file of that name in the working directory.
+    # A baseline's name takes precedence over a file of that name in the working
+    # directory.
     if "/" not in text and "\\" not in text and baseline.is_file():
         return baseline
     if path.is_file():
@@ -101,7 +101,7 @@ def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
         is_whole = over and all(
             conversation.ended == "complete" for conversation in conversations
         )
-        # what was lost on the way says nothing of the agent
+        # lost examples say nothing about the agent
         if is_whole and not why_unmeasured(
             RunResult(run_id=run.name, conversations=conversations)
         ):
@@ -118,7 +118,7 @@ def _load_side(path: Path, text: str) -> GateSide:
 
 
 def side_of_run(path: Path) -> GateSide:
-    """Return a run folder as a side."""
+    """Load a run folder as a side."""
     run = read_run(path)
     plans = tuple(
         facts_of(
@@ -133,10 +133,9 @@ def side_of_run(path: Path) -> GateSide:
 
 
 def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:
-    """Write the baseline of a side with one agent; return a sentence that says what became of it.
+    """Write the baseline of a side with one agent; return a sentence on the outcome.
 
-    Raises ConfigurationError for a name that no baseline can have, LtmError if it
-    cannot be written.
+    Raises ConfigurationError for an invalid name, LtmError if it cannot be written.
     """
     path = baselines / f"{check_name(name)}.json"
     text = baseline_text(side, version).encode()
@@ -145,7 +144,7 @@ def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> s
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror or error})") from error
     write_output(path, text)
-    # Whether anything changed is what decides about a commit.
+    # Whether anything changed decides about a commit.
     if former_text is None:
         outcome = "saved"
     elif former_text == text:

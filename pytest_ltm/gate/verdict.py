@@ -1,4 +1,4 @@
-"""The verdict of a gate: every rule for every agent and memory span, and what follows from all of them."""
+"""The verdict of a gate: evaluates every rule for every agent and memory span, and combines the findings."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ STATUS: dict[State, int] = {
     "failed": FAILED,
     "unmeasurable": UNMEASURABLE,
 }
-# The metric that is about all memory spans of an agent together.
+# The metric that covers all memory spans of an agent together.
 SPAN = "span"
 
 
 class Finding(Struct, frozen=True):
-    """One rule for one agent, mostly at one memory span."""
+    """The finding of one rule for one agent, usually at one memory span."""
 
     rule: str
-    """As it was written."""
+    """The rule as the user wrote it."""
     agent: str
     span_label: str
-    """"" where it is about all spans together."""
+    """The memory span; "" for all spans together."""
     state: State
     sentence: str
-    """What was found; ends without a full stop."""
+    """The finding; ends without a full stop."""
     moved: bool = False
-    """It is about a change against the baseline."""
+    """Whether it is about a change against the baseline."""
 
     @property
     def place(self) -> str:
-        """`mybot at 32k`; `mybot` where it is about all spans together."""
+        """The place in words, `mybot at 32k`, or `mybot` for all spans together."""
         if self.span_label:
             return at_span(self.agent, self.span_label)
         return self.agent
 
     @property
     def text(self) -> str:
-        """The sentence with the place before it."""
+        """The sentence, prefixed with the place."""
         return f"{self.place}: {self.sentence}"
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What a gate says of a run."""
+    """The verdict of a gate on a run."""
 
     findings: tuple[Finding, ...]
-    """In the order of the rules, then agents and spans."""
+    """Sorted by rule, then agent and span."""
     lost: str = ""
-    """Why the whole run says too little, such as an agent that was gone; "" where it does not."""
+    """Why the whole run cannot be measured, such as an agent that was gone; "" if it can."""
 
     @property
     def state(self) -> State:
-        """What cannot be measured has not passed, and what was lost is not a breach."""
+        """The overall state: unmeasurable rules prevent a pass, and losses are no breach."""
         if self.lost:
             return "unmeasurable"
         if self.breaches:
@@ -82,12 +82,12 @@ class GateVerdict(Struct, frozen=True, kw_only=True):
 
     @property
     def breaches(self) -> tuple[Finding, ...]:
-        """The rules that failed."""
+        """The findings of rules that failed."""
         return tuple(finding for finding in self.findings if finding.state == "failed")
 
     @property
     def unknown(self) -> tuple[Finding, ...]:
-        """The rules that cannot be evaluated."""
+        """The findings of rules that cannot be evaluated."""
         return tuple(
             finding for finding in self.findings if finding.state == "unmeasurable"
         )
@@ -106,14 +106,12 @@ def decide_gate(
     lost_too: str = "",
     allow_blind: bool = False,
 ) -> GateVerdict:
-    """Return the verdict on a run; `lost_too`: what else makes it say too little.
+    """Return the verdict on a run; `lost_too`: another reason why it cannot be measured.
 
-    A rule that would have held whatever the agent lost is blind, and unmeasurable
-    unless `allow_blind`.
+    A rule that would have held whatever the agent lost is blind, and unmeasurable unless `allow_blind`.
 
-    Rules hold for each agent at each memory span. Trials that must pass (`pass_k`) are
-    looked at, too, and an example that ended in an error of its own breaches the gate,
-    unless a rule says how many may.
+    Rules apply to each agent at each memory span. Trials that must pass (`pass_k`) are checked as well, and an example
+    that ended in an error of its own breaches the gate, unless a rule allows some.
     """
     places = group_by(
         run.conversations,
@@ -139,7 +137,7 @@ def _check_rule(
     *,
     allow_blind: bool,
 ) -> Iterator[Finding]:
-    """Yield what a rule finds at each agent and memory span."""
+    """Yield the findings of a rule at each agent and memory span."""
 
     def finding(agent: str, span: str, result: RuleResult) -> Finding:
         decided = result.settle_blindness(allow_blind=allow_blind)
@@ -162,7 +160,7 @@ def _check_rule(
 def _check_all_spans(
     rule: Rule, run: RunResult, agent: str, changes: Changes | None
 ) -> RuleResult:
-    """Return what a rule about the effective span finds at one agent."""
+    """Return the result of a rule about the effective span for one agent."""
     if rule.against:
         moved: Sequence[Change] = changes.changes if changes else ()
         return check_span_change(
@@ -174,19 +172,19 @@ def _check_all_spans(
 def _check_place(
     rule: Rule, agent: str, span: str, places: Places, changes: Changes | None
 ) -> RuleResult:
-    """Return what a rule about a change finds at one agent and memory span."""
+    """Return the result of a rule about a change at one agent and memory span."""
     change = changes.changes_of_agent(agent, span) if changes else None
     if change is None:
         name = changes.before if changes else "there is no baseline: it"
         return RuleResult("unmeasurable", f"{name} has nothing to compare with here")
-    # Every place that is shown is one more chance of a false alarm.
+    # Each place shown is another chance of a false alarm.
     looks = max(changes.looks if changes else 0, len(places))
     collapses = changes.collapses if changes else COLLAPSES
     return check_change(rule, change, looks=looks, collapses=collapses)
 
 
 def _check_trials(run: RunResult) -> Iterator[Finding]:
-    """Yield a finding for each example that says in how many trials it must pass."""
+    """Yield a finding for each example that requires a number of passing trials."""
     rows = [row for row in run.scenarios if row.pass_k is not None]
     examples = group_by(
         rows, lambda row: (row.agent, row.span_label, row.scenario, row.example)
@@ -198,7 +196,7 @@ def _check_trials(run: RunResult) -> Iterator[Finding]:
 
 
 def _allows_errors(rule: Rule) -> bool:
-    """Return whether a rule says how many examples may end in an error."""
+    """Return whether a rule limits how many examples may end in an error."""
     return rule.metric.name == "errors" and not rule.against and not rule.scope.kind
 
 
@@ -211,10 +209,10 @@ def _find_errors(places: Places) -> Iterator[Finding]:
 
 
 def _why_baseline_says_little(changes: Changes) -> str:
-    """Return what a baseline has lost; "" where it has all of its examples.
+    """Return what a baseline has lost; "" if it has all of its examples.
 
-    Baselines that are saved have lost nothing, run folders may have. Rows are counted
-    once, however many agents of the later run are compared with them.
+    Saved baselines have lost nothing, but run folders may have. Rows are counted once, however many agents of the later
+    run are compared with them.
     """
     rows = {}
     for change in changes.changes:

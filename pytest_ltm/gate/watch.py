@@ -1,4 +1,4 @@
-"""GateWatch: notices whether a run has a gate, and loads it then."""
+"""GateWatch: loads the gate as soon as something in the run asks for one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GateWatch:
-    """What is known before there is a gate: whether anything asks for one, and what failed."""
+    """The state before the gate is loaded: whether something asks for it, and what failed."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -24,37 +24,37 @@ class GateWatch:
         self._failed: list[str] = []
 
     def heed_options(self) -> None:
-        """Load the gate if an option asks for it; UsageError for one that makes no sense."""
+        """Load the gate if an option asks for it; UsageError for a meaningless one."""
         if any(is_given(self._run.config, option) for option in OPTIONS):
             self._load_gate()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        """Check what the items decide; in a worker here, where xdist's controller is told of it."""
+        """Check the items in a worker: errors in this hook reach xdist's controller."""
         yield
         if self._run.is_worker:
             self._check(items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Check what the items decide, after all plugins have selected among them."""
+        """Check the final items, after all plugins have selected among them."""
         if not self._run.is_worker:
             self._check(session.items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what failed although under a gate no score makes a test fail: errors in teardown, strict xfails."""
+        """Record failures that are no scores (errors in teardown, strict xfails): they fail a gated run, too."""
         if report.failed and report.when != "setup":
             self._failed.append(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember what could not be collected."""
+        """Record collection errors."""
         if report.failed:
             self._failed.append(report.nodeid)
 
     def pytest_ltm_report_sections(
         self, result: RunResult, status: int
     ) -> Section | None:
-        """Return what the gate says, if there is one."""
+        """Return the gate's report section, if there is a gate."""
         # Of xdist's processes, only the workers have seen the items.
         if any(row.pass_k is not None for row in result.scenarios):
             self._load_gate()
@@ -63,7 +63,7 @@ class GateWatch:
         return self._gate.conclude(result, status)
 
     def pytest_ltm_exit_status(self, status: int) -> int | None:
-        """Return the exit status of the gate's verdict."""
+        """Return the exit status of the gate's verdict, or None without a gate."""
         if self._gate is None:
             return None
         return self._gate.exit_status(status)

@@ -88,7 +88,7 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
 
     @property
     def unmeasured(self) -> str:
-        """Why the total is no measure of memory, or "" if it is one."""
+        """Why the total does not measure memory, or "" if it does."""
         if self.low is None:
             return "nothing has a score"
         if self.lost:

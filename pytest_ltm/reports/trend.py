@@ -53,7 +53,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """The share of full marks; None if it is no measure of memory."""
+        """The share of full marks; None if it does not measure memory."""
         if self.standing.unmeasured:
             return None
         return self.standing.share

@@ -1,4 +1,4 @@
-"""Is the later run worse? One difference, with its interval, its chance, and the smallest one that could be seen."""
+"""Is the later run worse? One difference with its interval, its p-values and the smallest detectable drop."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ from pytest_ltm.figures.statistics.pairs import (
 )
 from pytest_ltm.figures.statistics.totals import group_by
 
-# What floating point may make of nothing.
+# Tolerance for rounding errors.
 _NOISE = 1e-9
-# The most units for which every assignment of signs is tried; with more, a sample is.
+# Up to this many units all assignments of signs are enumerated; beyond that they are
+# sampled.
 EXACT = 14
-# Assignments drawn beyond that, each together with its opposite.
+# Sampled assignments, each together with its opposite.
 DRAWS = 2_000
 _CHUNK = 8
 
 
-# --- The sign-flip test over independent units, and the interval that it excludes
-# nothing from.
+# --- The sign-flip test over independent units, and the interval of differences that
+# it does not reject.
 #
 # If before and after are exchangeable, the difference of every unit might as well have
 # had the other sign (Fisher, 1935). Over clusters this is the wild cluster bootstrap
@@ -50,18 +51,18 @@ _CHUNK = 8
 
 
 class Flips(Struct, frozen=True):
-    """What all assignments of signs say, or a sample of them; the one found is one of them."""
+    """The result of all assignments of signs, or of a sample that includes the observed one."""
 
     assignments: int
     p_drop: float
-    """How often exchangeable runs lose at least as much (one-sided)."""
+    """One-sided probability that exchangeable runs lose at least as much."""
     p_gain: float
-    """How often exchangeable runs gain at least as much (one-sided)."""
+    """One-sided probability that exchangeable runs gain at least as much."""
     means: tuple[float, ...]
-    """For each assignment but the one found what the flipped units alone say of the difference, sorted."""
+    """For each assignment but the observed one, the mean difference estimated from its flipped units alone, sorted."""
 
     def bounds(self, tail: float) -> tuple[float, float] | None:
-        """Return the differences that the one-sided tests at `tail` just do not reject; None if they reject none.
+        """Return the differences just not rejected by the one-sided tests at `tail`; None if they reject none.
 
         A difference x is rejected by the test of gains less x. The bounds are the k-th
         smallest and largest of the means over flipped units, k = `tail` of all
@@ -74,11 +75,11 @@ class Flips(Struct, frozen=True):
 def sign_flips(
     units: Sequence[SignUnit], rng: random.Random, draws: int = DRAWS
 ) -> Flips:
-    """Return what all assignments of signs say, or a sample: each draw and its opposite, and no flip.
+    """Apply all assignments of signs, or a sample that consists of draws, their opposites and the identity.
 
-    An assignment loses at least as much as was found if the units that it flips gained
-    nothing together. With a sample the test is still exact (Hemerik and Goeman, 2018):
-    chance decides only which of the assignments the one found is ranked among.
+    An assignment loses at least as much as observed if the units that it flips have no gain in sum. With a sample the
+    test is still exact (Hemerik and Goeman, 2018): chance only selects the assignments among which the observed one is
+    ranked.
     """
     gains = [unit.gain for unit in units]
     weights = [unit.weight for unit in units]
@@ -90,8 +91,8 @@ def sign_flips(
         *drawn, (gain, full_weight) = zip(
             _drawn_sums(gains, masks), _drawn_sums(weights, masks), strict=True
         )
-        # Each draw comes with its opposite, the units that it leaves out; no draw is
-        # empty or all but the last.
+        # Each draw comes with its opposite, the complementary set of units; none may be
+        # empty or complete.
         drawn = [draw for draw in drawn if _NOISE < draw[1] < full_weight - _NOISE]
         both = [
             *drawn,
@@ -109,7 +110,7 @@ def sign_flips(
 
 
 def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
-    """Return for each draw the sum over the units that its bits choose, and last the sum over all."""
+    """Return for each draw the sum over the units selected by its bits, followed by the sum over all."""
     tables = [
         _subset_sums(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)
     ]
@@ -121,33 +122,33 @@ def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
 
 
 def _subset_sums(values: Sequence[float]) -> list[float]:
-    """Return the sum of every subset; bit i of its place says whether value i is in."""
+    """Return the sum of every subset; bit i of its index says whether value i is included."""
     sums = [0.0]
     for value in values:
         sums += [subset_sum + value for subset_sum in sums]
     return sums
 
 
-# --- How far the difference scatters between units, and between a few conversations.
+# --- The scatter of the difference between units, and between a few conversations.
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
-    """How far a mean difference moves by chance."""
+    """How far a mean difference varies by chance."""
 
     difference: float
     error: float
-    """Its standard error."""
+    """The standard error of the difference."""
     degrees: int
-    """Degrees of freedom that the standard error has."""
+    """The degrees of freedom of the standard error."""
 
     @property
     def p_drop(self) -> float:
-        """How often equally good agents lose at least as much, one-sided."""
+        """One-sided probability that equally good agents lose at least as much."""
         return t_below(self._t, self.degrees)
 
     @property
     def p_gain(self) -> float:
-        """How often equally good agents gain at least as much, one-sided."""
+        """One-sided probability that equally good agents gain at least as much."""
         return t_below(-self._t, self.degrees)
 
     def bounds(self, tail: float) -> tuple[float, float]:
@@ -156,7 +157,7 @@ class Scatter(Struct, frozen=True, kw_only=True):
         return self.difference - half, self.difference + half
 
     def detectable(self, alpha: float, power: float) -> float:
-        """Return the smallest drop that a one-sided test at alpha sees with a power: (t + t) · error (Bloom, 1995)."""
+        """Return the smallest drop that a one-sided test detects with `power`: (t + t) · error (Bloom, 1995)."""
         return (
             t_quantile(1 - alpha, self.degrees) + t_quantile(power, self.degrees)
         ) * self.error
@@ -171,10 +172,10 @@ class Scatter(Struct, frozen=True, kw_only=True):
 
 
 def standard_error(units: Sequence[SignUnit]) -> Scatter:
-    """Return the standard error of the mean over independent units, two at least.
+    """Return the standard error of the mean over at least two independent units.
 
     sqrt(n / (n - 1) · sum of (gain - weight · mean)²): the cluster-robust error of a
-    mean (Liang and Zeger, 1986). It has n - 1 degrees of freedom, fewer where a few
+    mean (Liang and Zeger, 1986). It has n - 1 degrees of freedom, fewer if a few
     units make most of it: 2n / (kurtosis - 1), from the variance of a variance.
     """
     difference = fsum(unit.gain for unit in units)
@@ -197,7 +198,7 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
 
 
 def of_conversations(conversations: Sequence[SignUnit]) -> Scatter:
-    """Return the standard error that minds what befalls whole conversations, of which there are few, two at least."""
+    """Return the standard error over at least two conversations, which covers effects on whole conversations."""
     return structs.replace(
         standard_error(conversations), degrees=len(conversations) - 1
     )
@@ -209,7 +210,7 @@ def smallest_seen_drop(
     alpha: float,
     power: float,
 ) -> float:
-    """Return the drop that is mostly seen where no pair differs, so that the scatter is not 0 but unknown.
+    """Return the drop that is mostly detected if no pair differs, so that the scatter is not 0 but unknown.
 
     A drop x of units that lose a whole point or nothing has the variance x (1 - x) ·
     sum of w²; the smallest that is (t + t) standard errors large is q / (1 + q), q = (t
@@ -224,28 +225,28 @@ def smallest_seen_drop(
     return wide * squares / (1 + wide * squares)
 
 
-# --- What chance does to a difference, by all the tests that apply together.
+# --- The effect of chance on a difference, by all applicable tests together.
 
 
 class Chance(Struct, frozen=True, kw_only=True):
-    """Each test is right on its own supposition, so the more careful one counts."""
+    """Combined tests, each valid under its own assumptions, so the more conservative one counts."""
 
     flipped: Flips
     few: Scatter | None
-    """What a few conversations leave open; None where there are enough to flip them."""
+    """The scatter between a few conversations; None if there are enough of them to flip."""
 
     @property
     def p_drop(self) -> float:
-        """How often equally good agents lose at least as much."""
+        """Probability that equally good agents lose at least as much."""
         return max(self.flipped.p_drop, self.few.p_drop if self.few else 0.0)
 
     @property
     def p_gain(self) -> float:
-        """How often equally good agents gain at least as much."""
+        """Probability that equally good agents gain at least as much."""
         return max(self.flipped.p_gain, self.few.p_gain if self.few else 0.0)
 
     def bounds(self, tail: float) -> tuple[float, float] | None:
-        """Return the differences that some one-sided test at `tail` just does not reject; None with too few units."""
+        """Return the widest differences just not rejected by a one-sided test at `tail`; None with too few units."""
         result = self.flipped.bounds(tail)
         if result is None or self.few is None:
             return result
@@ -253,7 +254,7 @@ class Chance(Struct, frozen=True, kw_only=True):
         return min(result[0], low), max(result[1], high)
 
     def interval(self, level: float) -> Interval | None:
-        """Return the differences that some of the tests would not reject, either way; None with too few units."""
+        """Return the differences that at least one of the tests does not reject; None with too few units."""
         bounds = self.bounds((1 - level) / 2)
         if bounds is None:
             return None
@@ -263,7 +264,7 @@ class Chance(Struct, frozen=True, kw_only=True):
 def chance_of_difference(
     units: Sequence[SignUnit], few: Sequence[SignUnit], rng: random.Random, draws: int
 ) -> Chance:
-    """Return what chance does to the mean difference of units; `few`: the conversations, if they are not the units."""
+    """Return the effect of chance on the mean difference; `few`: the conversations, if they are not the units."""
     return Chance(
         flipped=sign_flips(units, rng, draws),
         few=of_conversations(few) if few else None,
@@ -271,13 +272,14 @@ def chance_of_difference(
 
 
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
-    """Return the conversations, where smaller units stand in their place; else none."""
+    """Return the conversations if smaller units take their place, else nothing."""
     if kind == "conversation":
         return ()
     return units_of(pairs, "conversation")
 
 
-# --- Conversations that collapse, where fewer were seen to than do.
+# --- Conversations that collapse, of which a run may have shown fewer than it has on
+# average.
 #
 # An agent that earns nothing in a share r of its conversations shows k such ones or
 # fewer in n of them with the chance P(K <= k), K binomial, and is then taken for better
@@ -287,25 +289,25 @@ def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, 
 Side: TypeAlias = Literal["before", "after"]
 _SIDES: tuple[Side, Side] = ("before", "after")
 COLLAPSES = 0.3
-"""In which share of its conversations either agent may earn nothing without being worse."""
-# Shares up to that one that are tried, as parts of it.
+"""The share of its conversations in which either agent may earn nothing without being worse."""
+# Tested shares, as fractions of that limit.
 _PARTS = (1 / 3, 2 / 3, 1.0)
-# A conversation is empty if it earns less than this part of what those of its side earn.
+# A conversation counts as empty if it earns less than this fraction of its side's mean.
 _EMPTY = 0.25
 
 
 class Collapse(Struct, frozen=True):
-    """What if one side collapses in a share of its conversations, and showed fewer of them."""
+    """The case that one side collapses in a share of its conversations but showed fewer collapses."""
 
     side: Side
     kept: float
-    """Its mean would be this share of the one that was seen."""
+    """Its mean would be this fraction of the observed one."""
     unseen: float
-    """How often conversations show no more collapses than were seen."""
+    """The probability of seeing no more collapses than were observed."""
 
 
 def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, ...]:
-    """Return what collapses in a share of up to `limit` of the conversations would explain."""
+    """Return the collapses in up to `limit` of the conversations that would explain a difference."""
     conversations = unit_members(pairs, "conversation").values()
     count = len(conversations)
     found = []
@@ -324,7 +326,7 @@ def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, .
 
 
 def binomial_below(limit: int, of: int, share: float) -> float:
-    """Return how often at most `limit` of `of` events happen, each with the chance `share`."""
+    """Return the probability that at most `limit` of `of` independent events happen, each with probability `share`."""
     return fsum(
         comb(of, count) * share**count * (1 - share) ** (of - count)
         for count in range(limit + 1)
@@ -332,15 +334,15 @@ def binomial_below(limit: int, of: int, share: float) -> float:
 
 
 class ChanceOfRuns(Struct, frozen=True, kw_only=True):
-    """What chance does to the difference of two runs, either of which may collapse in conversations not held."""
+    """The effect of chance on the difference of two runs, either of which may collapse in unseen conversations."""
 
     seen: Chance
     unseen: tuple[tuple[Collapse, Chance], ...]
-    """The same, were one run as much worse as collapses make it."""
+    """The same for each assumed collapse of one run."""
 
     @property
     def p_drop(self) -> float:
-        """How often equally good agents lose at least as much."""
+        """Probability that equally good agents lose at least as much."""
         explained = [
             collapse.unseen * chance.p_drop for collapse, chance in self._of("before")
         ]
@@ -348,7 +350,7 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
 
     @property
     def p_gain(self) -> float:
-        """How often equally good agents gain at least as much."""
+        """Probability that equally good agents gain at least as much."""
         explained = [
             collapse.unseen * chance.p_gain for collapse, chance in self._of("after")
         ]
@@ -356,7 +358,7 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
 
     @property
     def p_value(self) -> float:
-        """How often equally good agents differ at least as much, either way."""
+        """Two-sided probability that equally good agents differ at least as much."""
         return min(1.0, 2 * min(self.p_drop, self.p_gain))
 
     def interval(self, level: float) -> Interval | None:
@@ -396,14 +398,14 @@ def chance_of_runs(
     draws: int,
     collapses: Sequence[Collapse],
 ) -> ChanceOfRuns:
-    """Return what chance does to the difference of two runs, by units of a kind."""
+    """Return the effect of chance on the difference of two runs, by units of a kind."""
 
     def chance(which: Sequence[Pair], rng: random.Random) -> Chance:
         return chance_of_difference(
             units_of(which, kind), few_conversations(which, kind), rng, draws
         )
 
-    # All look at the same assignments, so that swapping the runs swaps only signs.
+    # All use the same assignments, so that swapping the runs only swaps signs.
     unseen = [
         (collapse, chance(less_collapses(pairs, collapse), copy(rng)))
         for collapse in collapses
@@ -412,7 +414,7 @@ def chance_of_runs(
 
 
 def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
-    """Return the pairs as they would be on average if one side had collapsed as often as it may."""
+    """Return the expected pairs if one side had collapsed as often as assumed."""
     side = collapse.side
     return [
         structs.replace(pair, **{side: collapse.kept * getattr(pair, side)})
@@ -421,7 +423,7 @@ def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
 
 
 def score_of(pairs: Sequence[Pair], side: Side) -> float:
-    """Return the mean over scenarios of a side."""
+    """Return the mean over scenarios of one side."""
     alone = [
         structs.replace(pair, before=0.0, after=getattr(pair, side)) for pair in pairs
     ]
@@ -429,14 +431,14 @@ def score_of(pairs: Sequence[Pair], side: Side) -> float:
 
 
 def count_conversations(pairs: Sequence[Pair]) -> int:
-    """Return how many conversations each run had."""
+    """Return the number of conversations in each run."""
     return len({(pair.span_label, pair.trial) for pair in pairs})
 
 
 def with_one_more(
     units: Sequence[SignUnit], imagined: SignUnit
 ) -> tuple[SignUnit, ...]:
-    """Return the units and an imagined one, with weights that make 1 again."""
+    """Return the units and an imagined one, with the weights rescaled to 1."""
     everything = [*units, imagined]
     total = fsum(unit.weight for unit in everything)
     return tuple(
@@ -444,48 +446,48 @@ def with_one_more(
     )
 
 
-# The chance of a false alarm that a gate takes, unless another is asked for.
+# The default probability of a false alarm that a gate accepts.
 ALPHA = 0.05
-# Why nothing is told of other conversations.
+# Why nothing can be said about other conversations.
 ONE = "one conversation each does not show how much conversations vary; more trials do"
 FEWEST, MOST_TRIALS = 3, 100
-"""Nobody is told to play fewer, or more."""
-# The chance to see a real drop that `detectable` is about.
+"""The fewest and most trials to recommend."""
+# The power that `detectable` refers to.
 POWER = 0.8
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """What a later run has over an earlier one, on the examples that both have a score for.
+    """The difference of a later run over an earlier one, on the examples that both have a score for.
 
-    Whatever cannot be told is None, and `reason` says why.
+    Values that cannot be determined are None, and `reason` says why.
     """
 
     difference: float | None
-    """Later less earlier: the mean over scenarios of the mean over their pairs; below 0 the later one lost."""
+    """Later minus earlier: the mean over scenarios of the mean over their pairs; negative if the later run lost."""
     interval: Interval | None = None
-    """Where the difference lies at `level`; None if there are too few units, or no pair differs."""
+    """The interval of the difference at `level`; None if there are too few units, or if no pair differs."""
     p: float | None = None
-    """How often equally good agents differ at least as much, either way."""
+    """Two-sided probability that equally good agents differ at least as much."""
     p_drop: float | None = None
-    """How often equally good agents lose at least as much: what a gate looks at."""
+    """One-sided probability that equally good agents lose at least as much, used by gates."""
     p_gain: float | None = None
     detectable: float | None = None
-    """The smallest drop that the one-sided test at `alpha` sees with probability `power`; None beyond 1."""
+    """The smallest drop that the one-sided test at `alpha` detects with `power`; None beyond 1."""
     pairs: int
     better: int
     worse: int
     kind: UnitKind
     units: int
-    """How many independent units of that kind the pairs make."""
+    """Number of independent units of that kind."""
     conversations: int
-    """How many each run had. One does not show how conversations vary, so that nothing can be told."""
+    """Number of conversations per run. A single one does not show how conversations vary, so nothing can be said."""
     level: float
     alpha: float
     power: float
     reason: str = ""
-    """Why nothing can be told; "" where it can."""
+    """Why the comparison says nothing; "" if it does."""
     adjusted: float | None = None
-    """`p_drop` after Holm's correction, where the comparison is one of several that are listed together."""
+    """`p_drop` after Holm's correction, if the comparison is one of several listed together."""
 
     @property
     def can_tell(self) -> bool:
@@ -516,20 +518,16 @@ def compare_runs(
     collapses: float = COLLAPSES,
     all_pairs: Sequence[Pair] = (),
 ) -> Comparison:
-    """Compare two runs; the order of the pairs changes nothing, and swapping the runs only the signs.
+    """Compare two runs; the order of pairs does not matter, and swapping the runs only changes signs.
 
-    The difference is that of `total` and `accuracy`: every scenario counts the same.
-    The scenarios are taken as they are, both runs play the same ones; chance is what
-    the agent says. So the unit that may have had the other sign is a conversation,
-    where there are enough of them (eight for a level of 95 %). With fewer it is the
-    examples of a scenario in one conversation together, and the scatter between
-    conversations counts by a t test beside it: the larger p, the wider interval. One
-    conversation does not show what befalls all of it: then nothing can be told but what
-    holds for it alone (`chance_here`). `kind` chooses otherwise. Either run may
-    collapse in a share of its conversations, up to `collapses`; 0 where both sides are
-    of the same conversations. `all_pairs`: the pairs of all scenarios, where these are of
-    one of them. `rng` defaults to a fixed seed, so that equal runs get equal
-    answers.
+    The difference is that of `total` and `accuracy`: every scenario counts the same. The scenarios are fixed, as both
+    runs play the same ones; chance lies in what the agent says. So the unit whose sign may flip is a conversation, if
+    there are enough of them (eight for a level of 95 %). With fewer, it is all examples of a scenario in one
+    conversation, and a t test over conversations covers the scatter between them: the larger p and the wider interval
+    count. One conversation does not show what affects all of it, so only statements about itself are possible
+    (`chance_here`). `kind` overrides the unit. Either run may collapse in a share of its conversations, up to
+    `collapses`; 0 if both sides come from the same conversations. `all_pairs`: the pairs of all scenarios, if `pairs`
+    are those of one. `rng` defaults to a fixed seed, so that equal runs get equal results.
     """
     kind = kind or unit_kind(pairs, level)
     units = units_of(pairs, kind)
@@ -573,12 +571,11 @@ def compare_scenarios(
     alpha: float = ALPHA,
     collapses: float = COLLAPSES,
 ) -> dict[str, Comparison]:
-    """Compare scenario by scenario, which are listed together; sorted by name.
+    """Compare scenarios one by one, for a common list; sorted by name.
 
-    `adjusted` holds Holm's correction over all of them, so that the chance of any false
-    alarm is at most `alpha`, and `detectable` the drop that stands out among them. A
-    scenario with so few units that even unanimous ones could not cannot be told; it
-    still counts as one of them.
+    `adjusted` has Holm's correction over all of them, so that the probability of any false alarm is at most `alpha`,
+    and `detectable` is the drop that stands out among them. A scenario with so few units that even unanimous ones could
+    not show a drop is not decided; it still counts for the correction.
     """
     by_scenario = attrgetter("scenario")
     groups = group_by(sorted(pairs, key=by_scenario), by_scenario)
@@ -611,7 +608,7 @@ def _detectable_drop(
     power: float,
     collapses: Sequence[Collapse],
 ) -> float | None:
-    """Return the smallest difference that is seen with a power, and is more than unseen collapses explain."""
+    """Return the smallest drop that is detected with `power` and exceeds what unseen collapses explain."""
     drop = _seen_drop(pairs, kind, alpha, power)
     for lower, owed, tail in _lower_pairs(pairs, collapses, alpha):
         drop = max(drop, owed + _seen_drop(lower, kind, tail, power))
@@ -621,7 +618,7 @@ def _detectable_drop(
 def _lower_pairs(
     pairs: Sequence[Pair], collapses: Sequence[Collapse], alpha: float
 ) -> Iterator[tuple[list[Pair], float, float]]:
-    """Yield the pairs less each collapse that may explain a drop, what it costs, and the level that is left."""
+    """Yield the pairs minus each collapse that may explain a drop, the drop it causes, and the remaining level."""
     for collapse in collapses:
         tail = alpha / collapse.unseen
         if tail < 1:
@@ -643,9 +640,9 @@ def _seen_drop(
 def power_of_test(
     pairs: Sequence[Pair], drop: float, *, alpha: float = ALPHA, collapses: float
 ) -> float | None:
-    """Return how often the one-sided test sees a drop of this size in runs that scatter as these do.
+    """Return the power of the one-sided test for a drop of this size in runs with this scatter.
 
-    By the least sensitive test that counts; None where nothing can be told.
+    Uses the least sensitive applicable test; None if the pairs can show nothing.
     """
     kind = unit_kind(pairs, LEVEL)
     units = len(unit_members(pairs, kind))
@@ -671,7 +668,7 @@ def _power_at(
 
 
 def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | None:
-    """Return how often a true drop of this size shows as one of more than the limit; None with a single unit."""
+    """Return how often a true drop of this size exceeds the limit; None with a single unit."""
     if len(unit_members(pairs, "scenario")) < 2:
         return None
     return min(
@@ -683,9 +680,9 @@ def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | 
 def _scatters_of_drop(
     pairs: Sequence[Pair], kind: UnitKind, drop: float
 ) -> list[Scatter]:
-    """Return how a drop scatters between units, and between conversations if there are several.
+    """Return the scatter of a drop between units, and between conversations if there are several.
 
-    Where no pair differs it is supposed that units lose a whole point or nothing.
+    If no pair differs, units are assumed to lose a whole point or nothing.
     """
     groups = [units_of(pairs, kind)]
     conversations = few_conversations(pairs, kind)
@@ -716,8 +713,7 @@ def _too_little(
     return ONE if conversations == 1 else ""
 
 
-# --- What holds for the conversations that were held, and how many more would settle
-# the rest.
+# --- What holds for the conversations played, and how many more would settle the rest.
 
 
 def chance_here(
@@ -727,11 +723,10 @@ def chance_here(
     alpha: float = ALPHA,
     draws: int = DRAWS,
 ) -> float | None:
-    """Return how often equally good agents differ as much, either way, whatever befalls whole conversations.
+    """Return the two-sided p-value for the conversations played, ignoring effects on whole conversations.
 
-    That is the test of what was held, on the texts that both were told: the examples of
-    a scenario in one conversation may have had the other sign together. None where
-    there are too few of them.
+    This tests only the texts that both were given: the examples of a scenario in one conversation may flip their sign
+    together. None if there are too few of them.
     """
     units = units_of(pairs, "scenario")
     if len(units) < min_units(alpha / 2):
@@ -741,11 +736,10 @@ def chance_here(
 
 
 def trials_to_tell(pairs: Sequence[Pair]) -> int | None:
-    """Return how many trials mostly tell a difference of this size, either way; None where more than MOST_TRIALS do.
+    """Return how many trials mostly detect a difference of this size; None if more than MOST_TRIALS.
 
-    From the scatter between conversations; of a single one it is supposed that what
-    befalls all of it scatters as much as what befalls a scenario in it: the design
-    effect of a correlation of one half (Kish, 1965).
+    Uses the scatter between conversations; for a single one, effects on the whole conversation are assumed to scatter
+    as much as those on one scenario in it: the design effect of a correlation of one half (Kish, 1965).
     """
     conversations = units_of(pairs, "conversation")
     cells = units_of(pairs, "scenario")

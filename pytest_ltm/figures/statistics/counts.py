@@ -1,4 +1,4 @@
-"""Counts: intervals and exact tests, several tests at once, and how well two judges agree."""
+"""Counts: intervals and exact tests, several tests at once, and the agreement of two judges."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from msgspec import Struct
 
 
 def t_below(value: float, degrees: int) -> float:
-    """Return the share of Student's t with these degrees of freedom that lies below a value.
+    """Return the probability that Student's t with these degrees of freedom lies below a value.
 
-    Exact finite sums for whole degrees (Abramowitz and Stegun, 1964, 26.7.3 and
-    26.7.4).
+    Exact finite sums for integer degrees (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4).
     """
     angle = atan(value / sqrt(degrees))
     square = cos(angle) ** 2
@@ -32,11 +31,11 @@ def t_below(value: float, degrees: int) -> float:
 normal_quantile = NormalDist().inv_cdf
 
 
-# A report asks for the same ones thousands of times, and a search for what would settle
-# a comparison for hundreds of others.
+# A report asks for the same quantiles thousands of times, and a search for enough
+# trials for hundreds of others.
 @lru_cache(maxsize=4_096)
 def t_quantile(share: float, degrees: int) -> float:
-    """Return the value below which `share` (0 to 1, exclusive) of Student's t lies, by bisection."""
+    """Return the quantile of Student's t at `share` (0 to 1, exclusive), by bisection."""
     if share < 1 / 2:
         return -t_quantile(1 - share, degrees)
     low = 0.0
@@ -44,7 +43,7 @@ def t_quantile(share: float, degrees: int) -> float:
     while t_below(high, degrees) < share:
         low = high
         high = 2 * high
-    for _ in range(60):  # as many halvings leave less than floating point tells apart
+    for _ in range(60):  # more halvings are lost in floating point
         middle = (low + high) / 2
         low, high = (
             (middle, high) if t_below(middle, degrees) < share else (low, middle)
@@ -52,18 +51,18 @@ def t_quantile(share: float, degrees: int) -> float:
     return high
 
 
-# Of intervals, unless another is asked for.
+# The default confidence level.
 LEVEL = 0.95
 
 
 class Interval(Struct, frozen=True):
-    """Where a value lies, at some confidence level."""
+    """An interval at some confidence level."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:  # so that nan is refused, too
+        if not self.low <= self.high:  # written so that nan is refused, too
             raise ValueError(
                 f"an interval goes from low to high, not from {self.low!r} to {self.high!r}"
             )
@@ -73,10 +72,10 @@ class Interval(Struct, frozen=True):
 
 
 def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
-    """Return the score interval of a share, 0 to 1; all of it, 0 to 1, where nothing was counted.
+    """Return the score interval of a share, 0 to 1; the whole range if nothing was counted.
 
     (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), z the quantile of the normal
-    distribution at (1 + level) / 2 (Wilson, 1927). Trials are taken for independent;
+    distribution at (1 + level) / 2 (Wilson, 1927). Trials are assumed to be independent;
     counts need not be whole numbers, so that an effective sample size may stand for
     those that are not. ValueError for counts that cannot be.
     """
@@ -91,7 +90,7 @@ def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
     extra = z * z / of
     centre = (share + extra / 2) / (1 + extra)
     half = z * sqrt(share * (1 - share) / of + extra / (4 * of)) / (1 + extra)
-    # exact ends, where rounding would leave a hair between them and the bound
+    # exact ends, where rounding would leave a hair's breadth to the bound
     low = 0.0 if passed == 0 else max(0.0, centre - half)
     return Interval(low, 1.0 if passed == of else min(1.0, centre + half))
 
@@ -99,15 +98,13 @@ def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
 def mcnemar_probability(
     only_before: int, only_after: int, *, sided: int = 2, mid: bool = False
 ) -> float:
-    """Return the exact probability that equally good agents differ so much in pairs of pass and fail.
+    """Return the exact probability that equally good agents differ at least this much in pass/fail pairs.
 
-    `only_before` pairs passed before and not after, `only_after` the other way round;
-    pairs that agree say nothing. Of n = both, Binomial(n, 1/2) lose (McNemar, 1947;
-    exact: Cochran, 1950). `sided=1`: at least so many losses; 2: twice the smaller
-    tail, at most 1. `mid` counts half of the case found (Fagerland, Lydersen and Laake,
-    2013): closer to the nominal level on average, but it may exceed it, so no gate of
-    ours uses it. 1.0 where all pairs agree. Pairs are taken for independent: see
-    `compare` for those that are not.
+    `only_before` pairs passed before and not after, `only_after` the other way round; pairs that agree carry no
+    information. Of n = both, Binomial(n, 1/2) lose (McNemar, 1947; exact: Cochran, 1950). `sided=1`: at least this many
+    losses; 2: twice the smaller tail, at most 1. `mid` counts half of the observed case (Fagerland, Lydersen and Laake,
+    2013): closer to the nominal level on average, but it may exceed it, so none of our gates uses it. 1.0 if all pairs
+    agree. Pairs are assumed to be independent: see `compare` for those that are not.
     """
     if min(only_before, only_after) < 0 or sided not in {1, 2}:
         raise ValueError(
@@ -117,18 +114,17 @@ def mcnemar_probability(
     if not n:
         return 1.0
     result = only_before if sided == 1 else max(only_before, only_after)
-    # whole numbers, divided once: floating point would lose the tail of large n
+    # divide integers once: floating point would lose the tail of large n
     tail = sum(comb(n, losses) for losses in range(result, n + 1))
     doubled = (2 * tail - comb(n, result) if mid else 2 * tail) * sided
     return min(1.0, doubled / (1 << (n + 1)))
 
 
 def holm_correction(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return each probability corrected for being one of many, in the order given.
+    """Return each p-value corrected for multiple testing, in the given order.
 
-    Those at or below alpha are significant with at most alpha chance of any false
-    alarm, however the tests depend on each other: the i-th smallest of m times m - i +
-    1, made monotonous, at most 1 (Holm, 1979).
+    Values at or below alpha are significant with a probability of at most alpha for any false alarm, however the tests
+    depend on each other: the i-th smallest of m times m - i + 1, made monotonous, at most 1 (Holm, 1979).
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise ValueError(f"probabilities lie between 0 and 1: {list(p_values)!r}")
@@ -143,7 +139,7 @@ def holm_correction(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
-    """Return the chance that at least one of k trials passes, from c passes in n trials; None if k > n.
+    """Return the probability that at least one of k trials passes, from c passes in n; None if k > n.
 
     1 - C(n-c, k) / C(n, k), unbiased (Chen et al., 2021, equation 1).
     """
@@ -154,7 +150,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Return the chance that all of k trials pass, from c passes in n trials; None if k > n.
+    """Return the probability that all of k trials pass, from c passes in n; None if k > n.
 
     C(c, k) / C(n, k), unbiased (Yao et al., 2024, section 3, pass^k).
     """
@@ -167,31 +163,32 @@ def _check_trials(n: int, c: int, k: int) -> None:
         raise ValueError(f"no k = {k!r} of n = {n!r} trials with c = {c!r} passes")
 
 
-# --- How well two judges agree beyond what chance would make them.
+# --- Agreement of two judges beyond chance.
 
 
 class Kappa(Struct, frozen=True, kw_only=True):
     """Cohen's kappa of a table of counts."""
 
     value: float | None = None
-    """1: they always agree; 0: as often as chance would make them; None: see `reason`."""
+    """1: they always agree; 0: as often as by chance; None: see `reason`."""
     interval: Interval | None = None
     agreement: float | None = None
     """The share of cases in which they agree."""
     by_chance: float | None = None
-    """The share in which judges with these habits agree without looking."""
+    """The share in which judges with these habits agree by chance."""
     cases: int
     reason: str = ""
-    """Why there is no kappa; "" where there is one."""
+    """Why there is no kappa; "" if there is one."""
 
 
 def cohen_kappa(table: Sequence[Sequence[int]]) -> Kappa:
-    """Return (agreement - by chance) / (1 - by chance) of a square table: rows one judge, columns the other.
+    """Return Cohen's kappa of a square table whose rows are one judge's and whose columns the other's.
 
-    by chance = sum over verdicts of the product of both judges' shares (Cohen, 1960). The interval is the hull of the
-    large-sample one (Fleiss, Cohen and Everitt, 1969) and Wilson's for the agreement, carried over with chance as
-    found: the former alone is too short for few cases and a point where the judges always agree, the latter alone
-    minds no error of the chance part. ValueError if the table is not square or holds anything but counts.
+    kappa = (agreement - by chance) / (1 - by chance), by chance = sum over verdicts of the product of both judges'
+    shares (Cohen, 1960). The interval is the hull of the large-sample one (Fleiss, Cohen and Everitt, 1969) and
+    Wilson's for the agreement, transformed with the observed chance agreement: the former alone is too short for few
+    cases and a point if the judges always agree, the latter alone ignores errors of the chance part. ValueError if the
+    table is not square or contains anything but counts.
     """
     size = len(table)
     counts = list(chain.from_iterable(table))
@@ -257,11 +254,11 @@ def _kappa_error(
     return sqrt(max(0.0, variance) / cases) / (1 - chance) ** 2
 
 
-# --- Two samples of different texts, which no pairing connects.
+# --- Two unpaired samples of different texts.
 
 
 class IntervalEstimate(Struct, frozen=True):
-    """A value and where it may lie."""
+    """A value with its interval."""
 
     value: float
     interval: Interval
@@ -278,9 +275,8 @@ class IntervalEstimate(Struct, frozen=True):
 def mean_estimate(scores: Sequence[float]) -> IntervalEstimate:
     """Return the mean of independent scores between 0 and 1. ValueError without any.
 
-    Its interval is Wilson's for as many marks in as many examples: exact in form for
-    passes and fails, too wide for partial credit, which scatters less; never empty,
-    however alike the scores are.
+    Its interval is Wilson's for that many marks in that many examples: exact in form for passes and fails, too wide for
+    partial credit, which scatters less; never empty, however alike the scores are.
     """
     if not scores:
         raise ValueError("there is no mean of nothing")
@@ -289,9 +285,9 @@ def mean_estimate(scores: Sequence[float]) -> IntervalEstimate:
 
 
 def sum_estimates(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:
-    """Return the sum of independent estimates; a difference is the sum with what is negative.
+    """Return the sum of independent estimates; for a difference, negate one of them.
 
-    Its distance to either bound is the root of the sum of the squared distances of the
+    The distance from the sum to either bound is the root of the sum of the squared distances of the
     parts, each to the same side (Zou and Donner, Stat. Med. 27, 2008); of two shares
     this is Newcombe's interval (Stat. Med. 17, 1998, method 10).
     """

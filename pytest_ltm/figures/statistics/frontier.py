@@ -1,4 +1,4 @@
-"""Accuracy against what an answer costs: which points none beats, and LongMemEval-V2's LAFS."""
+"""Accuracy against the cost of an answer: Pareto-optimal points, and LongMemEval-V2's LAFS."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from math import log
 from typing import TypeAlias
 
 CostPoint: TypeAlias = tuple[float, float]
-"""What an answer costs, and the accuracy."""
+"""The cost of an answer, and the accuracy."""
 
-# Seconds over which LAFS averages.
+# The range of seconds over which LAFS averages.
 BUDGETS = (1.0, 200.0)
 # The frontier that LongMemEval-V2 measures submissions against, by tier: mean seconds
 # of a query, and accuracy (Wu et al., 2026, the results of RAG, AgentRunbook-R,
@@ -22,7 +22,7 @@ PUBLISHED: Mapping[str, Sequence[CostPoint]] = {
 
 
 def pareto_frontier(points: Iterable[CostPoint]) -> list[CostPoint]:
-    """Return the points that are more accurate than all that cost no more, the cheapest first."""
+    """Return the points that are more accurate than all others of at most their cost, cheapest first."""
     frontier: list[CostPoint] = []
     for cost, accuracy in sorted(points, key=lambda point: (point[0], -point[1])):
         if not frontier or accuracy > frontier[-1][1]:
@@ -31,7 +31,7 @@ def pareto_frontier(points: Iterable[CostPoint]) -> list[CostPoint]:
 
 
 def lafs(points: Iterable[CostPoint]) -> float:
-    """Return the best accuracy within T seconds, averaged over the logarithm of T; 0 where nothing is so fast.
+    """Return the best accuracy within T seconds, averaged over the logarithm of T; 0 where nothing is that fast.
 
     Latency-accuracy frontier score (Wu et al., LongMemEval-V2, 2026).
     """

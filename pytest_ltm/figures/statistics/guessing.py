@@ -1,4 +1,4 @@
-"""Whether a score shows memory: what an agent without any may earn beside it, by luck."""
+"""Whether a score shows memory, given what an agent without memory may earn by luck."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 RISK = 0.05
-"""The chance that is taken of calling an agent without memory better than guessing."""
+"""The accepted probability of calling an agent without memory better than guessing."""
 LUCK = 0.05
-"""What is granted beyond a scenario's floor, which is an estimate, where an agent as a whole is judged."""
+"""The tolerance added to a scenario's floor, which is an estimate, when a whole agent is judged."""
 
 
 class GuessingTest(Struct, frozen=True, kw_only=True):
-    """A score beside what an agent without memory may earn there."""
+    """A score compared with what an agent without memory may earn."""
 
     share: float
-    """The accuracy, without what is open."""
+    """The accuracy, without open scores."""
     floor: float
     """The share of full marks that guessing earns."""
     chance: float
-    """At most how often an agent without memory earns as much."""
+    """An upper bound on the probability that an agent without memory earns as much."""
 
     @property
     def lead(self) -> float:
@@ -30,7 +30,7 @@ class GuessingTest(Struct, frozen=True, kw_only=True):
         return self.share - self.floor
 
     def shows_memory(self, claims: int = 1) -> bool:
-        """Return whether luck is ruled out; `claims`: how many such questions are asked of the agent at once."""
+        """Return whether luck is ruled out; `claims`: the number of such tests made of the agent together."""
         return self.chance <= RISK / claims
 
 
@@ -39,15 +39,15 @@ class Draws(Protocol):
 
     @property
     def floor(self) -> float:
-        """What an agent without memory may earn in it, 0 to 1."""
+        """The score that an agent without memory may earn in the scenario, 0 to 1."""
 
     @property
     def examples(self) -> int:
-        """Their number, scored or not."""
+        """The number of examples, scored or not."""
 
 
 class ScoredDraws(NamedTuple):
-    """The examples of one scenario that have a score."""
+    """The scored examples of one scenario."""
 
     floor: float
     examples: int
@@ -56,12 +56,11 @@ class ScoredDraws(NamedTuple):
 def compare_with_guessing(
     share: float, scenarios: Iterable[Draws], *, granted: float = LUCK
 ) -> GuessingTest:
-    """Compare an accuracy with what guessing earns in the same scenarios.
+    """Compare an accuracy with the guessing score of the same scenarios.
 
-    `chance` bounds the tail of a weighted sum of independent scores in 0…1 (Hoeffding
-    1963, theorem 1), in which each scenario weighs the same, however many examples it
-    has. It holds for any distribution, so also for one conversation. `granted`: what is
-    added to each floor.
+    `chance` bounds the tail of a weighted sum of independent scores in 0…1 (Hoeffding 1963, theorem 1), in which each
+    scenario weighs the same, however many examples it has. It holds for any distribution, and so for a single
+    conversation. `granted` is added to each floor.
     """
     counted = [scenario for scenario in scenarios if scenario.examples]
     if not counted:
@@ -71,7 +70,7 @@ def compare_with_guessing(
     luck = (
         math.fsum(min(1.0, scenario.floor + granted) for scenario in counted) / number
     )
-    # The heaviest example decides: a scenario with a single one is a single draw.
+    # The heaviest example decides: a scenario with a single example is a single draw.
     draws = number * min(scenario.examples for scenario in counted)
     chance = math.exp(-draws * _divergence(share, luck)) if share > luck else 1.0
     return GuessingTest(share=share, floor=floor, chance=chance)

@@ -1,4 +1,4 @@
-"""Two runs of one plan, row by row: what both have a score for, and what fell out."""
+"""Pairs the rows of two runs of one plan, and counts the rows that have no partner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from msgspec import Struct
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 
-# Scenario, example, span label, trial: what is the same in both runs. Never the agent.
+# Scenario, example, span label, trial: what is equal in both runs. Never the agent.
 Key: TypeAlias = "tuple[str, str, str, str]"
 
 
 class ScoredRow(Struct, frozen=True, kw_only=True):
-    """The least that a comparison needs of one example, such as a baseline keeps."""
+    """The minimal data on an example that a comparison needs, as kept by a baseline."""
 
     scenario: str
     example: str
@@ -27,10 +27,10 @@ class ScoredRow(Struct, frozen=True, kw_only=True):
     score: float | None
     threshold: float = 1.0
     span: int | None = None
-    """The memory span in tokens; None where examples are isolated."""
+    """The memory span in tokens; None for isolated examples."""
 
 
-# What the statistics read of one example.
+# The row types that the statistics read.
 Row: TypeAlias = "ScenarioResult | ScoredRow"
 
 
@@ -48,31 +48,30 @@ class Pair(Struct, frozen=True):
 
     @property
     def gain(self) -> float:
-        """What the later run has over the earlier one; below 0 it lost."""
+        """Later minus earlier score; negative for a loss."""
         return self.after - self.before
 
 
 class Paired(Struct, frozen=True, kw_only=True):
-    """The pairs of two runs, sorted by their key, and how many rows fell out and why."""
+    """The pairs of two runs, sorted by key, with the number of dropped rows by reason."""
 
     pairs: tuple[Pair, ...]
     unscored_before: int = 0
-    """Rows of both runs without a score in the earlier one only."""
+    """Rows in both runs that lack a score only in the earlier one."""
     unscored_after: int = 0
-    """Rows of both runs without a score in the later one only."""
+    """Rows in both runs that lack a score only in the later one."""
     unscored_both: int = 0
     only_before: int = 0
-    """Rows that the later run does not have."""
+    """Rows missing in the later run."""
     only_after: int = 0
-    """Rows that the earlier run does not have."""
+    """Rows missing in the earlier run."""
 
 
 def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
-    """Return what two runs have in common. The order of rows changes nothing; agents' labels are not looked at.
+    """Return the pairs of two runs, whatever the order of rows and the labels of agents.
 
-    A row without a score in either run is in no pair: what infrastructure took away
-    moves no score. ValueError if a run has two rows of one key, as with several agents:
-    choose one first.
+    A row without a score in either run is in no pair: losses to infrastructure move no score. ValueError if a run has
+    two rows of one key, as with several agents: choose one first.
     """
     earlier = _by_key(before)
     later = _by_key(after)
@@ -97,7 +96,7 @@ def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
 
 
 def pass_pairs(before: Iterable[Row], after: Iterable[Row]) -> Paired:
-    """Return the same pairs with 1.0 for a pass and 0.0 for a fail, each by its own row's threshold."""
+    """Return the same pairs with 1.0 for a pass and 0.0 for a fail, by each row's own threshold."""
 
     def as_pass(row: Row) -> ScoredRow:
         return as_scored_row(
@@ -107,13 +106,12 @@ def pass_pairs(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     return pair_rows(map(as_pass, before), map(as_pass, after))
 
 
-# What the name of a metric ends in that says what would be without whatever another one
-# is about.
+# Suffix of a metric that measures the same without the thing under study.
 CONTROL = "_control"
 
 
 def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
-    """Return each metric that has a control in the same example, `forward` beside `forward_control`, as pairs."""
+    """Return the pairs of each metric and its control in the same example, `forward` and `forward_control`."""
     pairs: dict[str, list[Pair]] = {}
     for row in rows:
         values = {metric.name: metric.value for metric in row.metrics}
@@ -127,12 +125,12 @@ def against_control(rows: Iterable[ScenarioResult]) -> dict[str, list[Pair]]:
 
 
 def reached_threshold(row: Row) -> bool:
-    """Return whether the score reaches the row's own threshold; without a score it does not."""
+    """Return whether a score reaches the row's own threshold; False without a score."""
     return row.score is not None and row.score >= row.threshold - (1 - FULL_MARKS)
 
 
 def as_scored_row(row: Row, **changed: Any) -> ScoredRow:
-    """Return as much of a row as pairs are made of, with some of it changed."""
+    """Return the part of a row that pairs are made of, optionally with changes."""
     names = ("scenario", "example", "span_label", "trial", "score", "threshold")
     return ScoredRow(**{name: getattr(row, name) for name in names} | changed)
 
@@ -149,10 +147,9 @@ def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
     return result
 
 
-# --- What is independent of the rest, given the agent: the units that tests and
-# intervals resample.
+# --- Independent units, given the agent: what tests and intervals resample.
 
-# Whole conversations; the examples of a scenario in one conversation; or single
+# Whole conversations, all examples of a scenario in one conversation, or single
 # examples.
 UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
 
@@ -160,19 +157,19 @@ _NOISE = 1e-9
 
 
 class SignUnit(Struct, frozen=True):
-    """What may have had the other sign as a whole."""
+    """A unit whose sign may flip as a whole."""
 
     gain: float
-    """Its weighted differences, summed; all units together make the mean difference."""
+    """The sum of its weighted differences; over all units, the mean difference."""
     weight: float
-    """Its share of the mean; all units together make 1."""
+    """Its share of the mean; over all units, 1."""
 
 
 def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
-    """Return the unit of a comparison: conversations where they are enough, else the scenarios in them.
+    """Return the unit of a comparison: conversations if there are enough, else the scenarios in them.
 
-    Two more than an interval of that level takes at all, so that its bounds are not the
-    outermost values: eight at 95 %.
+    Enough means two more than an interval of that level requires, so that its bounds are not the outermost values:
+    eight at 95 %.
     """
     conversations = {(pair.span_label, pair.trial) for pair in pairs}
     if len(conversations) >= min_units((1 - level) / 2) + 2:
@@ -181,14 +178,14 @@ def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
 
 
 def min_units(alpha: float) -> int:
-    """Return how many units a one-sided test needs at least: 2^-n <= alpha; two, to have any scatter."""
+    """Return the minimum number of units for a one-sided test: 2^-n <= alpha, and two for any scatter."""
     if not 0 < alpha < 1:
         raise ValueError(f"a level lies between 0 and 1, not {alpha!r}")
     return max(2, ceil(log2(1 / alpha) - _NOISE))
 
 
 def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
-    """Return the units with the weights that make their sum the mean over scenarios; sorted by their keys."""
+    """Return the units, sorted by key, with weights that make their sum the mean over scenarios."""
     counts = Counter(pair.scenario for pair in pairs)
     weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
     units = []
@@ -203,8 +200,7 @@ def unit_members(
     pairs: Sequence[Pair], kind: UnitKind
 ) -> dict[tuple[str, ...], list[Pair]]:
     """Return the pairs of each unit, sorted by its key."""
-    # sorted, because sums of floating point depend on their order, and a result must
-    # not
+    # sorted, because floating-point sums depend on the order, and results must not
     labels = ("span_label", "trial", "scenario", "example")[
         : {"conversation": 2, "scenario": 3, "example": 4}[kind]
     ]

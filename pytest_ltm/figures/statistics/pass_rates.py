@@ -1,4 +1,4 @@
-"""The share of examples that pass, with an interval that minds that examples of a conversation are alike."""
+"""The share of examples that pass, with an interval for examples that are alike within a conversation."""
 
 from __future__ import annotations
 
@@ -22,37 +22,36 @@ from pytest_ltm.figures.statistics.pairs import (
     unit_members,
 )
 
-# Conversations that all fail, or all pass, and may have been missed.
+# Number of assumed unseen conversations in which everything fails, or everything
+# passes.
 IMAGINED = 2
 
 
 class PassRate(Struct, frozen=True, kw_only=True):
-    """How many of the examples that have a score passed."""
+    """How many of the scored examples passed."""
 
     passed: int
     of: int
     interval: Interval | None
-    """Of the share, in other conversations as well; None where there is one conversation at most: it needs trials."""
+    """The share's interval over other conversations; None with fewer than two conversations: it needs trials."""
     effective: float
     """The number of independent examples with the same information."""
 
     @property
     def share(self) -> float | None:
-        """Passed out of those with a score; None if there is none."""
+        """The share of scored examples that passed; None if there are none."""
         return self.passed / self.of if self.of else None
 
 
 def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
-    """Return the share that passed, with an interval where there are two conversations or more.
+    """Return the share that passed, with an interval if there are two or more conversations.
 
-    That is Wilson's for the effective number of examples, n / (design effect of
-    clusters) · (z / t)², at most n (Kish, 1965; Korn and Graubard, 1998, with Wilson's
-    interval in place of theirs, as Dean and Pagano, 2015, advise). Clusters are those
-    of `compare`, and whole conversations: what tells least counts. Where all pass or
-    all fail the design effect is unknown and taken for the size of the clusters.
-    Conversations that go wrong now and then are mostly not seen in a few: so the
-    interval goes at least as far as `IMAGINED` more would bring the share, in which
-    nothing passes, or everything.
+    The interval is Wilson's for the effective number of examples, n / (design effect of clusters) · (z / t)², at most n
+    (Kish, 1965; Korn and Graubard, 1998, with Wilson's interval in place of theirs, as Dean and Pagano, 2015, advise).
+    Clusters are those of `compare`, and whole conversations: the less informative count. If all pass or all fail, the
+    design effect is unknown and assumed to be the size of the clusters. Occasional bad conversations are mostly unseen
+    in a small sample: so the interval extends at least to the share with `IMAGINED` more conversations in which nothing
+    passes, or everything.
     """
     scored = [
         (row, float(reached_threshold(row))) for row in rows if row.score is not None
@@ -67,9 +66,9 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
 
 
 def score_interval(rows: Iterable[Row], value: float) -> Interval | None:
-    """Return the same interval of a mean score, `value`; None where there is one conversation at most.
+    """Return the same interval for a mean score, `value`; None with fewer than two conversations.
 
-    Partial credit scatters less than passes and fails, so it rather is too wide.
+    Partial credit scatters less than passes and fails, so the interval tends to be too wide.
     """
     scored = [(row, row.score) for row in rows if row.score is not None]
     interval, _ = _clustered_interval(scored, value, LEVEL)
@@ -100,7 +99,7 @@ def _clustered_interval(
     if count < 2:
         return None, effective
     interval = wilson_interval(share * effective, effective, level)
-    # as if some conversations more had failed, or passed, as a whole
+    # as if further conversations had failed, or passed, as a whole
     low = count * share / (count + IMAGINED)
     high = (count * share + IMAGINED) / (count + IMAGINED)
     return Interval(min(interval.low, low), max(interval.high, high)), effective
@@ -109,7 +108,7 @@ def _clustered_interval(
 def _independent_examples(
     clusters: Sequence[Sequence[Pair]], share: float, level: float
 ) -> float:
-    """Return how many independent examples would scatter as much as the clusters, two at least."""
+    """Return how many independent examples, at least two, would scatter as much as the clusters."""
     count = sum(map(len, clusters))
     groups = len(clusters)
     if groups == count:

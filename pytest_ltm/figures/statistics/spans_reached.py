@@ -1,4 +1,4 @@
-"""How far an agent remembers: what it keeps of its isolated score from span to span."""
+"""How far an agent remembers: the share of its isolated score that it keeps from span to span."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pytest_ltm.figures.statistics.pairs import (
 )
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 
-# What an agent has to keep of its isolated score, unless asked otherwise (as in NoLiMa:
+# The default share of its isolated score that an agent must keep (as in NoLiMa:
 # Modarressi et al., 2025).
 SHARE = 0.85
 NOT_TESTED = "no example has a score both isolated and at a memory span: run both, --ltm-span=2k,32k,isolated"
@@ -40,7 +40,7 @@ RISES = (
     "so no span is the one up to which memory reaches"
 )
 NOTHING_TO_KEEP = "the isolated score is 0: there is nothing to keep"
-# As much as a sum of thirds may miss of full marks.
+# How much a sum of thirds may deviate from full marks.
 _NOISE = 1 - FULL_MARKS
 
 
@@ -48,43 +48,43 @@ class SpanPoint(Struct, frozen=True):
     """One span of the degradation curve."""
 
     span: int
-    """In tokens."""
+    """The memory span in tokens."""
     label: str
     isolated: float
-    """The mean over scenarios, on the examples that have a score in both places."""
+    """The mean over scenarios of the isolated score, on examples scored in both places."""
     score: float
-    """Of the same examples at this span."""
+    """The mean over scenarios at this span, on the same examples."""
     margin: Interval | None
-    """Where score - share · isolated lies; None if too little was measured to tell."""
+    """The interval of score - share · isolated; None if too little was measured."""
     pairs: int
 
     @property
     def kept(self) -> float | None:
-        """What is left of the isolated score; None where that is 0."""
+        """The share of the isolated score that is kept; None if that score is 0."""
         if self.isolated > _NOISE:
             return self.score / self.isolated
         return None
 
 
 class EffectiveSpan(Struct, frozen=True, kw_only=True):
-    """The largest measured span at which, and below which, the agent keeps a share of its isolated score."""
+    """The largest measured span up to which the agent keeps a share of its isolated score."""
 
     span: int | None
-    """In tokens; 0: not even at the smallest one; None: see `reason`."""
+    """The span in tokens; 0: not even the smallest one; None: see `reason`."""
     low: int | None
-    """It is surely kept up to here (0: nowhere)."""
+    """The largest span where the share is surely kept (0: none)."""
     high: int | None
-    """It is surely lost beyond; the largest measured span if it is lost at none, which says nothing of larger ones."""
+    """The smallest span where it is surely lost; if there is none, the largest measured span."""
     share: float
     level: float
     curve: tuple[SpanPoint, ...]
-    """By span, the smallest first."""
+    """The degradation curve, smallest span first."""
     reason: str = ""
-    """Why there is no effective span; "" where there is one."""
+    """Why there is no effective span; "" if there is one."""
 
     @property
     def at_least(self) -> bool:
-        """Whether it is kept at every span that was measured: the true one may be larger."""
+        """Whether the share is kept at every measured span, so that the true one may be larger."""
         return bool(self.curve) and self.span == self.curve[-1].span
 
 
@@ -97,15 +97,12 @@ def effective_span(
 ) -> EffectiveSpan:
     """Return how far one agent remembers, from its rows at several spans and its isolated ones.
 
-    Examples are paired with their isolated twins (scenario, example and trial are the
-    same), so that a hard example is hard in both places; where one has no score the
-    pair falls out. Whether a span is kept is a question about score - share · isolated,
-    which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is
-    the last span before the first that is not surely kept; coming down, `high` is the
-    first that is not surely lost: each walk stops at its first failure and so needs no
-    correction for many spans (Maurer, Hothorn and Lehmacher, 1995). Where a larger span
-    keeps more than one that keeps too little, by more than chance explains, there is no
-    effective span.
+    Examples are paired with their isolated twins (same scenario, example and trial), so that a hard example is hard in
+    both places; a pair without both scores is dropped. Whether a span is kept is decided on score - share · isolated,
+    which avoids the ratio (Fieller, 1954); tests as in `compare`. Going up, `low` is the last span before the first
+    that is not surely kept; coming down, `high` is the first that is not surely lost: each walk stops at its first
+    failure and so needs no correction for many spans (Maurer, Hothorn and Lehmacher, 1995). If a larger span keeps more
+    than one that keeps too little, by more than chance explains, there is no effective span.
     """
     if not 0 < share <= 1:
         raise ValueError(
@@ -177,8 +174,8 @@ def _describe_rise(
 ) -> str:
     """Return where more is kept at a larger span than at one where too little is.
 
-    By more than chance explains, on the examples of both spans, and corrected for all
-    pairs of spans that are looked at (Bonferroni); "" if nowhere.
+    The rise must exceed chance on the examples of both spans, corrected for all pairs of spans compared (Bonferroni);
+    "" if there is none.
     """
     low_points = [
         point for point in curve if point.score < share * point.isolated - _NOISE
@@ -201,16 +198,15 @@ def _describe_rise(
 def _margin_interval(
     pairs: Sequence[Pair], share: float, level: float, rng: random.Random, draws: int
 ) -> Interval | None:
-    """Return where score - share · isolated lies.
+    """Return the interval of score - share · isolated.
 
-    Near full marks few examples show what the agent loses now and then. So each bound
-    supposes one scenario of one conversation more, in which everything is lost for the
-    lower bound, and nothing for the upper one. That leaves room for what befalls a
-    single conversation, too: `benchmark gate` has how often the bounds hold.
+    Near full marks, a few examples do not show occasional losses. So each bound assumes one more scenario of one
+    conversation, in which everything is lost for the lower bound, and nothing for the upper one. That also allows for
+    effects on a single conversation: `benchmark gate` reports how often the bounds hold.
     """
     margins = [structs.replace(pair, before=share * pair.before) for pair in pairs]
     kind = unit_kind(margins, level)
-    # so few that not even unanimous ones would tell anything
+    # too few for even unanimous units to show anything
     if len(unit_members(margins, kind)) < min_units((1 - level) / 2):
         return None
     weight = 1 / len(unit_members(margins, "scenario"))
@@ -228,7 +224,7 @@ def _margin_interval(
 
 
 def _without_span(row: Row) -> ScoredRow:
-    """Return the row without its span, and with the trial's number alone: isolated trials have many conversations."""
+    """Return the row without its span, and without the thread in its trial: isolated trials have many conversations."""
     return as_scored_row(row, span_label="", trial=row.trial.partition(".")[0])
 
 

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     Part = TypeVar("Part")
 
 
-# How often the paper draws one example for each scenario (Castillo-Bolado et al.,
+# The paper's number of draws of one example per scenario (Castillo-Bolado et al.,
 # 2024).
 DRAWS = 1_000
 
-# From here on a score is 1, whatever the floating point says of 2/3 + 1/3.
+# A score from here on counts as 1, as 2/3 + 1/3 may in floating point.
 FULL_MARKS = 1 - 1e-9
 
 
 class Spread(Struct, frozen=True, kw_only=True):
-    """How far a total moves with the examples that happened to be drawn."""
+    """The variation of a total with the examples that happened to be drawn."""
 
     sd: float
     """Standard deviation over the draws."""
@@ -49,7 +49,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 def group_by(
     parts: Iterable[Part], key: Callable[[Part], Key]
 ) -> dict[Key, list[Part]]:
-    """Return the parts of each key; keys, and the parts of each, in the order in which they first come."""
+    """Group the parts by key, keeping the order of first appearance."""
     result: dict[Key, list[Part]] = {}
     for part in parts:
         result.setdefault(key(part), []).append(part)
@@ -64,7 +64,7 @@ def mean_or_none(values: Sequence[float]) -> float | None:
 def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float, ...]]:
     """Return the scores of each scenario that has any, over examples and trials.
 
-    Names and scores are sorted, so that the order of the rows changes nothing.
+    Names and scores are sorted, so that the order of rows does not matter.
     """
     scores: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
@@ -87,9 +87,9 @@ def score_share(scores: Mapping[str, Sequence[float]]) -> float | None:
 
 
 def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float | None:
-    """Return the mean over examples of the chance that every (else: at least one) of `tries` trials passes.
+    """Return the mean over examples of the probability that all (else any) of `tries` trials pass.
 
-    None if no example has that many trials with a score.
+    None if no example has that many scored trials.
     """
     chance_of = pass_hat_k if every else pass_at_k
     examples = group_by(
@@ -110,13 +110,12 @@ def spread_by_draws(
 ) -> Spread | None:
     """Return the spread of the total over draws of one example for each scenario.
 
-    Total of a draw = sum over scenarios of the score of one example, each equally
-    likely (Castillo-Bolado et al., 2024); sd = sqrt(mean of (total - mean total)^2).
-    None if no scenario has two scores: one example says nothing about its neighbours,
-    and a spread of 0 would.
+    Total of a draw = sum over scenarios of the score of one example, each equally likely (Castillo-Bolado et al.,
+    2024); sd = sqrt(mean of (total - mean total)^2). None if no scenario has two scores: one example says nothing about
+    others, and a spread of 0 would.
     """
-    # Scenarios with one score add the same to every draw; drawing them would only take
-    # time.
+    # Scenarios with one score add the same to every draw, so drawing them would only
+    # take time.
     repeated = [values for values in scores.values() if len(values) > 1]
     if not repeated:
         return None
@@ -173,15 +172,15 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
 
 
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
-    """Return the share of a conversation's tokens that is filler, 0 to 1; None if it is empty."""
+    """Return the filler's share of a conversation's tokens, 0 to 1; None if it is empty."""
     return filler_tokens / tokens if tokens else None
 
 
-# --- How long an agent's calls took: all together, the middle one, and the slow ones.
+# --- Durations of an agent's calls: total, median and 95th percentile.
 
 
 def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
-    """Return how long each agent took at each memory span, by its label and the span's, of what was timed there."""
+    """Return the pace of each agent at each memory span, from the timings by their labels."""
     result = []
     for (agent, span_label), entries in timed.items():
         timings = list(entries)
