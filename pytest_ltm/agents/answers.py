@@ -178,7 +178,7 @@ LEVELS = 4
 def cure_reply(value: object) -> str:
     """Return a sentence that says what to return instead."""
     if value is None:
-        return ". Return the text: what is printed is not heard"
+        return ". Return the text: printed output is ignored"
     if inherits(value, AsyncGeneratorType):
         return ". Return ''.join([part async for part in it])"
     if any("__next__" in class_members(kind) for kind in true_classes(value)):

@@ -590,7 +590,7 @@ def _read_context(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
             if providers.provider_of(kind).takes_images
         )
         raise AgentError(
-            f"only {seeing} takes images. Leave images out: captions are told"
+            f"only {seeing} takes images. Leave images out: captions are sent instead"
         )
     return FixedContext(
         system=present["system"].text() if "system" in present else None,

@@ -309,7 +309,7 @@ class Timed(FreshPromptAgent):
         self._previous_time: datetime | None = None
         if isinstance(agent, (Prompted, Announced)):
             raise AgentError(
-                f"agent 'ts:{model.spec}': {model.spec!r} does not go by what it is told, so time is lost on it"
+                f"agent 'ts:{model.spec}': {model.spec!r} ignores its messages, so timestamps have no effect on it"
             )
         self._take_members(without=ADDED_CAPABILITIES)
         self._is_time_aware = "TimeAware" in capabilities_of(agent)

@@ -180,6 +180,6 @@ def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[s
         label = label_of(name)
         first_name = labels.setdefault(label_of(name), name)
         if first_name != name:
-            alike = f"the {ids} {first_name!r} and {name!r} are too much alike: both are {label!r} in node ids"
+            alike = f"the {ids} {first_name!r} and {name!r} both become {label!r} in node ids"
             raise DatasetError(f"{alike}. {way_out}")
     return {label: by_id[name] for label, name in labels.items()}

@@ -109,10 +109,10 @@ def comparison_text(
 def _what_would_settle(pairs: Sequence[Pair], conversation_count: int) -> str:
     needed = trials_to_tell(pairs)
     if needed is None:
-        return "Only many more trials would tell so small a difference."
+        return "So small a difference would take many more trials to show."
     more = "" if conversation_count == 1 else f" in place of {conversation_count}"
     examples = pluralize(needed * len(pairs) // conversation_count, "example")
     return (
-        f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large: "
+        f"{needed} trials of each{more} (--ltm-trials={needed}) would usually show a difference this large: "
         f"it takes at least {examples} of each."
     )

@@ -92,7 +92,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
     # unexplained sign.
     if any(figure.has_estimate(columns) for figure in all_figures() if figure.label):
         notes.append(
-            "~: not all of it was reported; that part is estimated from what was sent and said."
+            "~: partly estimated, from the texts sent and received: the agent did not report all of it."
         )
     return notes
 

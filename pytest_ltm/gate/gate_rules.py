@@ -121,7 +121,7 @@ METRICS = (
         "cost",
         "usd",
         "the cost",
-        "USD, as far as the agent tells; of a scenario: of its own exchanges",
+        "USD, as far as the agent reports it; for a scenario, that of its own exchanges",
         higher_is_better=False,
         of_whole=lambda conversations: _sum_if_known(
             [conversation.cost_usd for conversation in conversations]

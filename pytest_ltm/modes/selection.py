@@ -54,7 +54,7 @@ class LanguageFilter:
     def pytest_report_collectionfinish(self) -> str:
         """Say what is left out."""
         if self._names:
-            return f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
+            return f"ltm: left out, as it is not written in that language: {', '.join(self._names)}"
         return ""
 
 

@@ -271,5 +271,5 @@ def _token_differences(record: ConversationRecord, plan: Plan) -> Iterator[str]:
             if count != tokens:
                 yield (
                     f"the {side} of exchange {exchange.number} has {count:,} tokens by {plan.tokenizer}, "
-                    f"and is said to have {tokens:,}"
+                    f"but {tokens:,} are recorded"
                 )

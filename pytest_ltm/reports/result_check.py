@@ -72,7 +72,7 @@ def _total_differences(
         if getattr(result, name) != value:
             yield f"{name} is {getattr(result, name)!r}, and the journal says {value!r}"
     if result.ended == "complete" and record.reason != "complete":
-        yield f"it is said to be complete, and the journal ends with {record.reason!r}"
+        yield f"it is marked complete, but the journal ends with {record.reason!r}"
 
 
 def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterator[str]:

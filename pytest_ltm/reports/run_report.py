@@ -508,7 +508,7 @@ class Report:
         """Return why the result cannot be measured: scores lost to anything but memory, or no score at all."""
         rows = result.scenarios
         if self._unreached > sum(row.infrastructure for row in rows):
-            return f"{lost_examples(self._unreached, len(rows))}, not through memory"
+            return f"{lost_examples(self._unreached, len(rows))}, not memory"
         return why_unmeasured(result) if rows else ""
 
     def _read(self) -> RunResult:

@@ -474,7 +474,7 @@ def test_under_q_a_line_says_why_an_agent_cannot_be_used(project: Project) -> No
     project.file("def test_a(ltm):\n    ltm.say('x')\n")
     shown = " ".join(project.ltm("-q", agent="b:Bot").stdout.str().split())
     assert (
-        "not through memory; the first: agent error: agent 'b_Bot' replied with None; a reply is a str"
+        "not memory; the first: agent error: agent 'b_Bot' replied with None; a reply is a str"
         in shown
     )
 

@@ -31,7 +31,7 @@ def test_the_reader_earns_full_marks_in_every_language_and_silence_none(
         "--tb=short",
     )
     left_out = re.search(
-        "^ltm: left out, for it is not written in that language: (.+)$",
+        "^ltm: left out, as it is not written in that language: (.+)$",
         result.stdout.str(),
         re.MULTILINE,
     )

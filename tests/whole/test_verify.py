@@ -409,7 +409,7 @@ def test_a_filler_with_a_false_number_of_tokens_is_named(
     rewrite_json(path.parent / "results.json", lambda value: value.update(journal=head))
     status, found = verify(run, capsys, "--record-only")
     assert status == 1
-    assert "and is said to have 900" in differing(found)
+    assert "but 900 are recorded" in differing(found)
 
 
 def _leave_out_a_time(lines: list[bytes]) -> None:

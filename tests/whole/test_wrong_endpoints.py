@@ -148,5 +148,6 @@ def test_a_server_that_dies_in_the_middle_takes_no_score_along(
     assert "cannot be reached, or broke off:" in said
     assert "(tried 2 times" in said
     assert (
-        "unmeasurable (exit status 75): 1 of 1 example was lost through agent" in said
+        "unmeasurable (exit status 75): 1 of 1 example has no score because agent"
+        in said
     )

@@ -249,7 +249,7 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
 
 # Shared with all copies of this process: 1 once one of them has returned.
 _COPIED = mmap.mmap(-1, 1)
-FORK_MESSAGE = "it has forked: a copy of this process came back from a call, and was ended. Let a copy end in the agent"
+FORK_MESSAGE = "the agent forked, and the child process returned from the call. End the child inside the agent"
 UNMEASURABLE = 75
 
 

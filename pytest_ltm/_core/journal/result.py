@@ -572,8 +572,9 @@ def ended_early(reason: str) -> str:
 
 def lost_examples(count: int, of: int) -> str:
     """Return the sentence on the number of examples that do not measure memory."""
-    were = "was" if count == 1 else "were"
-    return f"{count} of {of} example{'s' if of != 1 else ''} {were} lost through agent, judge, user or budget"
+    noun = "example" if of == 1 else "examples"
+    have = "has" if count == 1 else "have"
+    return f"{count} of {of} {noun} {have} no score because agent, judge, user or budget failed"
 
 
 # The share of judged examples that the judge may leave without a grade.
@@ -599,7 +600,7 @@ def why_unmeasured(run: RunResult) -> str:
         # One reason for all of them, such as a budget spent at the start, says more
         # than their number.
         [reason] = reasons if len(reasons) == 1 else [""]  # Nothing was played at all.
-        return reason or f"{lost_examples(lost, len(rows))}, not through memory"
+        return reason or f"{lost_examples(lost, len(rows))}, not memory"
     judged_rows = [row for row in rows if row.judge_calls]
     ungraded = sum(row.cause == "ungraded" for row in judged_rows)
     if ungraded > UNGRADED * len(judged_rows):

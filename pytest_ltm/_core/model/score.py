@@ -34,7 +34,7 @@ class Check:
 
     def __post_init__(self) -> None:
         if self.ok and self.open:
-            raise ValueError(f"what is true is not open: {self.label!r}")
+            raise ValueError(f"a check that holds cannot be open: {self.label!r}")
 
     @property
     def state(self) -> Literal["passed", "failed", "open"]:

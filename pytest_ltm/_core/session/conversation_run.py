@@ -377,7 +377,9 @@ class PlayedConversation:
                 "--ltm-count"
             )
         if times := len(conversation.channel.record.sessions):
-            yield f"{times + 1} sessions: made anew {pluralize(times, 'time')}, the agent had its own memory only"
+            yield (
+                f"{times + 1} sessions: the agent was made again {pluralize(times, 'time')}, with its own memory only"
+            )
         elif plan.sessions and not conversation.ended_because:
             yield "one session only: the conversation ended before the second of --ltm-sessions was due"
         if together:

@@ -278,7 +278,7 @@ _BEGINNINGS = (
     (b"\xff\xd8", "image/jpeg"),
     (b"GIF8", "image/gif"),
 )
-_WAY_OUT = "Replace it, or remove it: then its caption is told"
+_WAY_OUT = "Replace it, or remove it: then its caption is sent instead"
 
 
 def image_type(content: bytes) -> str:

@@ -329,7 +329,7 @@ def _parse_sample(top: Field, stem: str) -> Sample:
             turn.speaker for session in sessions for turn in session.turns
         )
         notes += [
-            f"{name!r} speaks, who is none of its two speakers"
+            f"{name!r} speaks, but is not one of its two speakers"
             for name in names
             if name not in speakers
         ]
@@ -599,7 +599,7 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
         )
     for file in found.values():
         read_image(file)
-    missing = f"{len(shared) - len(found):,} of {len(shared):,} photos are not in {folder}: their captions are told"
+    missing = f"{len(shared) - len(found):,} of {len(shared):,} photos are not in {folder}: captions are sent instead"
     return {name: str(file) for name, file in found.items()}, missing if len(
         found
     ) < len(shared) else ""

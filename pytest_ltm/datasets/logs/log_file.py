@@ -598,7 +598,7 @@ class LogsFile:
     def _check_image(self, item: Field | None, file: str) -> None:
         if item and file and not (self.path.parent / file).is_file():
             raise item.fault(
-                f"there is no image {file!r} beside the file. Leave 'file' out: the caption is told"
+                f"there is no image {file!r} next to the file. Leave 'file' out: then the caption is sent instead"
             )
 
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:

@@ -264,4 +264,4 @@ def test_a_reply_without_a_text_is_asked_for_one(given: object) -> None:
 
 
 def test_who_prints_is_told_to_return() -> None:
-    assert cure_reply(None) == ". Return the text: what is printed is not heard"
+    assert cure_reply(None) == ". Return the text: printed output is ignored"

@@ -249,7 +249,7 @@ def test_a_compressed_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
         ),
         (
             lambda s: s["conversation"]["session_1"][0].update(speaker="Zoe"),
-            "'Zoe' speaks, who is none of its two",
+            "'Zoe' speaks, but is not one of its two",
         ),
         (
             lambda s: s["conversation"].update(speaker_b="Ines"),

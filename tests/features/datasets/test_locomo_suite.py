@@ -211,7 +211,7 @@ def test_conversations_whose_ids_are_alike_in_node_ids_are_refused(
         tmp_path / "data.json", [talk(sample_id="conv-1"), talk(sample_id="conv_1")]
     )
 
-    with pytest.raises(DatasetError, match="'conv-1' and 'conv_1' are too much alike"):
+    with pytest.raises(DatasetError, match="'conv-1' and 'conv_1' both become"):
         LOCOMO.open(data, {}, seed=0)
     assert (
         len(LOCOMO.open(data, {"conversations": "0"}, seed=0).places("temporal")) == 1

@@ -299,7 +299,7 @@ def test_nobody_who_lost_examples_through_infrastructure_is_red() -> None:
     assert verdict.state == "unmeasurable"
     assert verdict.status == 75
     assert (
-        "1 of 6 examples was lost through agent, judge, user or budget"
+        "1 of 6 examples has no score because agent, judge, user or budget failed"
         in verdict_line(verdict)
     )
 
