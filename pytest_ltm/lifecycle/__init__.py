@@ -1,6 +1,5 @@
-"""The life of a memory: the suite `lifecycle`, which tests a store by rules, without a conversation.
+"""The suite `lifecycle`, which tests a memory store by rules, without conversations.
 
-`plugin.py` registers the suite, `items.py` makes a pytest item of each test, `suite.py`
-lists the tests. A test calls a `Subject`, which hands a store's methods what they take,
-and writes what it saw into a `Row` of the matrix.
+`plugin.py` registers the suite, `items.py` creates a pytest item per test, `suite.py` lists the tests. A test calls the
+store's methods through a `Subject` and records its observations in a `Row` of the matrix.
 """

@@ -1,4 +1,4 @@
-"""Bench: what a test works with: a store made anew, users whom nobody had before, facts, and looks as sentences."""
+"""Bench: the equipment of a test: a fresh store, unique users, facts, checks that return sentences."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
 _SHOWN = 80
 DAY = timedelta(days=1)
 CAPACITY = 300
-"""Facts that a store has to hold, where nobody asks for more."""
+"""The default number of facts that a store must hold."""
 
 
 class Bench:
-    """One test's store, chance and row."""
+    """The store, random generator and row of one test."""
 
     def __init__(
         self, subject: Subject, rng: random.Random, facts: int = CAPACITY
     ) -> None:
-        """`facts`: the number of those among which one is looked for."""
+        """`facts`: the number of facts among which one is searched for."""
         self.capacity = facts
         self.subject = subject
         self.rng = rng
@@ -33,11 +33,11 @@ class Bench:
         self._token = f"{rng.getrandbits(32):08x}"
 
     def user(self, name: str, session: str = "1") -> Scope:
-        """Return a user whom no other test has; equal names are the same user."""
+        """Return a user unique to this test; equal names yield the same user."""
         return Scope(user=f"{name}-{self._token}", session=session)
 
     def two_users(self) -> tuple[Scope, Scope]:
-        """Return two users; NotSupported where the store has one only."""
+        """Return two users; NotSupported if the store has only one."""
         if not self.subject.separates_users:
             raise NotSupported(
                 "add() and search() take no user, so it is tested as one user"
@@ -45,19 +45,19 @@ class Bench:
         return self.user("ann"), self.user("bo")
 
     def tell(self, facts: Iterable[Fact], scope: Scope) -> None:
-        """Tell facts, and let the store settle."""
+        """Add facts, and let the store settle."""
         for fact in facts:
             self.subject.add(fact.text, scope)
         self.subject.settle(scope)
 
     def tell_text(self, text: str, scope: Scope, role: str = "user") -> None:
-        """Tell a text a day later, and let the store settle."""
+        """Add a text a day later, and let the store settle."""
         self.subject.pass_time(DAY)
         self.subject.add(text, scope, role=role)
         self.subject.settle(scope)
 
     def feed_again(self, fact: Fact, scope: Scope) -> None:
-        """Tell a fact as it was told at first, at that time, by another door: NotSupported without a time."""
+        """Add a fact again with its original time in an import session; NotSupported without a time."""
         if not self.subject.takes("add", "at"):
             raise NotSupported("add() takes no time, so nothing tells old from new")
         first_time = self.subject.now - 30 * DAY
@@ -65,10 +65,10 @@ class Bench:
         self.subject.add(fact.text, import_scope, at=first_time)
         self.subject.settle(scope)
 
-    # --- looks: each returns what is wrong, "" if nothing is
+    # --- checks: each returns what is wrong, or ""
 
     def missing(self, fact: Fact, scope: Scope, question: str = "") -> str:
-        """Look whether a fact is found."""
+        """Check that a fact is found."""
         query = question or fact.question
         hits = self.subject.find(query, scope, fact.value)
         if any(fact.is_in(hit.text) for hit in hits):
@@ -77,25 +77,25 @@ class Bench:
         return f"search({query!r}) as {scope.user!r} does not find {fact.text!r}; it {served}"
 
     def any_missing(self, facts: Iterable[Fact], scope: Scope) -> str:
-        """Look whether all of the facts are found."""
+        """Check that all of the facts are found."""
         return first_of(self.missing(fact, scope) for fact in facts)
 
     def present(
         self, fact: Fact, scope: Scope, ownership: str, question: str = ""
     ) -> str:
-        """Look whether a fact is found that must not be."""
+        """Check that a fact is not found."""
         query = question or fact.question
         hits = self.subject.search(query, scope, k=20)
         return found_in(hits, fact, f"search({query!r}) as {scope.user!r}", ownership)
 
     def stale(self, old: Fact, scope: Scope, *newer: Fact) -> str:
-        """Look whether an old value is served as one that holds now."""
+        """Check that an old value is not served as the current one."""
         hits = self.subject.search(old.question, scope, k=20)
         return asserted_in(hits, old, f"search({old.question!r})", newer)
 
     @contextmanager
     def look(self, name: str) -> Iterator[None]:
-        """Note what the store lacks, in the cell of this look."""
+        """Record what the store lacks in the cell of this check."""
         try:
             yield
         except NotSupported as lack:
@@ -103,7 +103,7 @@ class Bench:
 
 
 def found_in(hits: Sequence[Hit], fact: Fact, how: str, ownership: str) -> str:
-    """Return what is wrong with records of which one has a fact that must not be there."""
+    """Return an error message if one of the records contains a fact that must not be there."""
     for hit in hits:
         if fact.is_in(hit.text):
             return f"{how} served {shown(hit.text)}, {ownership}"
@@ -111,7 +111,7 @@ def found_in(hits: Sequence[Hit], fact: Fact, how: str, ownership: str) -> str:
 
 
 def asserted_in(hits: Sequence[Hit], old: Fact, how: str, newer: Sequence[Fact]) -> str:
-    """Return what is wrong with records of which one asserts an old value as current."""
+    """Return an error message if one of the records asserts an old value as current."""
     for hit in hits:
         if not hit.is_past and old.is_current_in(hit.text, *newer):
             return f"{how} served {shown(hit.text)} as if {old.value} were current"
@@ -119,10 +119,10 @@ def asserted_in(hits: Sequence[Hit], old: Fact, how: str, newer: Sequence[Fact])
 
 
 def shown(text: str) -> str:
-    """Return a text as evidence, cut where it is long."""
+    """Return a text as evidence, shortened if it is long."""
     return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
 
 
 def first_of(texts: Iterable[str]) -> str:
-    """Return the first text that is not empty; "" if all are."""
+    """Return the first non-empty text, or ""."""
     return next(filter(None, texts), "")

@@ -1,4 +1,4 @@
-"""Tests of correction: five shapes, each looked at in up to seven ways; and of what was rejected, told again."""
+"""Tests of corrections in five forms, each checked in up to seven ways, and of rejected values told again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm.lifecycle.facts import Fact
 
 
 def replace_a_value(bench: Bench) -> None:
-    """Serve the new value as the current one once a user has replaced the old one."""
+    """Serve the new value as the current one after a user has replaced the old one."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
@@ -21,7 +21,7 @@ def replace_a_value(bench: Bench) -> None:
 
 
 def replace_by_update(bench: Bench) -> None:
-    """Serve the new value alone once `update()` has replaced the text."""
+    """Serve only the new value after `update()` has replaced the text."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     bench.subject.need("update")
@@ -40,7 +40,7 @@ def replace_by_update(bench: Bench) -> None:
 
 
 def go_back_to_a_value(bench: Bench) -> None:
-    """Serve the first value again once a user has gone back to it."""
+    """Serve the first value again after a user has returned to it."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     between = fact.renamed(bench.make_facts.value())
@@ -53,7 +53,7 @@ def go_back_to_a_value(bench: Bench) -> None:
 
 
 def retract_without_replacement(bench: Bench) -> None:
-    """Serve a retracted value no longer as current, although nothing replaces it."""
+    """Stop serving a retracted value as current, although nothing replaces it."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     bench.tell([fact, neighbour], scope)
@@ -65,7 +65,7 @@ def retract_without_replacement(bench: Bench) -> None:
 
 
 def refine_a_part(bench: Bench) -> None:
-    """Change the part that was corrected, and no other of the same thing."""
+    """Change the corrected part, and no other part of the same thing."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
@@ -83,7 +83,7 @@ def refine_a_part(bench: Bench) -> None:
 
 
 def prefer_what_the_user_said(bench: Bench) -> None:
-    """Keep what a user said where the assistant says otherwise, and serve its guess not as the user's word."""
+    """Keep the user's statement against the assistant's, and never serve a guess as the user's word."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     guess = fact.renamed(bench.make_facts.value())
@@ -104,7 +104,7 @@ def prefer_what_the_user_said(bench: Bench) -> None:
 
 
 def keep_rejected_values_out(bench: Bench) -> None:
-    """Keep a retracted value out when the conversation is read in again, also in other letters, and past a month."""
+    """Keep a retracted value out when the conversation is read in again, even in capitals or a month later."""
     scope = bench.user("ann")
     (fact, neighbour) = bench.make_facts.facts(2)
     bench.tell([fact, neighbour], scope)
@@ -128,7 +128,7 @@ def keep_rejected_values_out(bench: Bench) -> None:
 def look_at_correction(
     bench: Bench, scope: Scope, old: Sequence[Fact], newer: Fact | None, neighbour: Fact
 ) -> None:
-    """Look at a correction: current, old, past, after maintenance, read in again, derived, neighbour."""
+    """Check a correction: current, old, past, after maintenance, read in again, derived, neighbour."""
     row = bench.row
     subject = bench.subject
     fact = old[0]
@@ -168,5 +168,5 @@ _SOURCES = ("record", "source", "message", "text", "note", "log", "tombstone")
 
 
 def is_derived(kind: str) -> bool:
-    """Return whether a kind of an export is made of other records: all are but those named as what was said."""
+    """Return whether a kind of export is derived from other records: all are but the named sources."""
     return not any(word in kind.casefold() for word in _SOURCES)

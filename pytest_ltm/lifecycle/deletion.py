@@ -1,4 +1,4 @@
-"""Tests of deletion: thirteen steps at which what was deleted may come back, and the step that brings it back."""
+"""Tests of deletion: thirteen steps at which a deleted text may come back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WHOSE = "which had been deleted"
 
 
 def stay_deleted(bench: Bench) -> None:
-    """Keep a deleted text away through background work, derived copies, reopening, a backup and feeding again."""
+    """Keep a deleted text away through background work, derived copies, reopening, backup and re-feeding."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -22,7 +22,7 @@ def stay_deleted(bench: Bench) -> None:
     is_known = not bench.missing(fact, scope, fact.other_words)
     subject.need("delete")
     if subject.can("maintain"):
-        subject.maintain(scope)  # so that there are derived copies
+        subject.maintain(scope)  # to create derived copies
     backup = subject.exported(scope) if subject.can("restore") else None
     subject.delete(fact.text, scope)
     subject.settle(scope)
@@ -65,7 +65,7 @@ def stay_deleted(bench: Bench) -> None:
 def _check_other_words(
     bench: Bench, fact: Fact, scope: Scope, *, is_known: bool
 ) -> None:
-    """Look for the fact by other words than its own, if it was found by them before."""
+    """Check that the fact is not found by other words, if it was found by them before."""
     if is_known:
         words = bench.present(fact, scope, _WHOSE, fact.other_words)
         bench.row.expect("by other words", words)
@@ -74,7 +74,7 @@ def _check_other_words(
 
 
 def _copy_of_another(bench: Bench, fact: Fact) -> Scope | None:
-    """Have another user say the same; None where there is one user only."""
+    """Let another user state the same fact; None if there is only one user."""
     if not bench.subject.separates_users:
         return None
     other_user = bench.user("bo")
@@ -83,7 +83,7 @@ def _copy_of_another(bench: Bench, fact: Fact) -> Scope | None:
 
 
 def _kept(bench: Bench, fact: Fact, scope: Scope) -> str:
-    """Look into each kind of what is kept."""
+    """Check each kind of exported record."""
     kinds = bench.subject.listed("export", scope)
     return first_of(
         found_in(hits, fact, f"export(), {kind},", _WHOSE)
@@ -93,7 +93,7 @@ def _kept(bench: Bench, fact: Fact, scope: Scope) -> str:
 
 
 def delete_what_was_derived(bench: Bench) -> None:
-    """Delete with a text all that was made of it, by kind, and nothing that was made of others."""
+    """Delete with a text everything derived from it, by kind, and nothing derived from other texts."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject

@@ -1,4 +1,4 @@
-"""Fact: something that a user tells about themselves, with an invented value that no model can guess."""
+"""Fact: a user's statement about themselves, with an invented value that no model can guess."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SUBJECTS = tuple(_NOUNS.split())
 _ONSETS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
 _SYLLABLES = 5
-# Words by which a text says of a value that it holds no longer. A rule, not a list of
-# stores' formats: what marks a value otherwise is judged by `prove`.
+# Words that mark a value as past. This is a rule, not a list of stores' formats;
+# `prove` judges values that are marked differently.
 _PAST = re.compile(
     r"\b(?:superseded|outdated|obsolete|former|formerly|previous|previously|past|until|was|were|retracted"
     r"|withdrawn|invalid|invalidated|expired|historical|old|no longer|used to)\b",
@@ -29,24 +29,24 @@ _PAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The name of something of the user's."""
+    """The name of something that belongs to the user."""
 
     subject: str
     value: str
 
     @property
     def text(self) -> str:
-        """The message that tells it."""
+        """The message that states the fact."""
         return f"The name of my {self.subject} is {self.value}."
 
     @property
     def question(self) -> str:
-        """The question that it answers."""
+        """The question that the fact answers."""
         return f"What is the name of my {self.subject}?"
 
     @property
     def other_words(self) -> str:
-        """The same question with few of its words."""
+        """The same question, with few words in common with the fact."""
         return f"How do I call the {self.subject} that I own?"
 
     def renamed(self, value: str) -> Fact:
@@ -54,11 +54,11 @@ class Fact:
         return Fact(self.subject, value)
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text has the value."""
+        """Return whether a text contains the value."""
         return self.value.casefold() in text.casefold()
 
     def is_current_in(self, text: str, *other_facts: Fact) -> bool:
-        """Return whether a text asserts the value as one that holds now; `other_facts`: other values of the subject."""
+        """Return whether a text asserts the value as current; `other_facts`: other values of the subject."""
         if not self.is_in(text):
             return False
         values = [self.value, *(fact.value for fact in other_facts)]
@@ -72,7 +72,7 @@ class Fact:
 
 
 class FactMaker:
-    """Draws facts of different subjects, each with a value of its own."""
+    """Draws facts on different subjects, each with a unique value."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -81,7 +81,7 @@ class FactMaker:
         self._numbered = 0
 
     def value(self) -> str:
-        """Return an invented word of 20 bits and more for each two syllables."""
+        """Return an invented word, with at least 20 bits per two syllables."""
         while True:
             syllables = (
                 self._rng.choice(_ONSETS) + self._rng.choice(_VOWELS)
@@ -93,7 +93,7 @@ class FactMaker:
                 return word
 
     def fact(self) -> Fact:
-        """Return a fact of a subject that none had before."""
+        """Return a fact on an unused subject."""
         return Fact(next(self._subjects), self.value())
 
     def facts(self, count: int) -> list[Fact]:
@@ -101,7 +101,7 @@ class FactMaker:
         return [self.fact() for _ in range(count)]
 
     def many(self, count: int) -> Iterator[Fact]:
-        """Yield any number of facts, of numbered subjects."""
+        """Yield any number of facts on numbered subjects."""
         for _ in range(count):
             self._numbered += 1
             subject = f"{self._rng.choice(SUBJECTS)} {self._numbered}"

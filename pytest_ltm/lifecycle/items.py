@@ -1,4 +1,4 @@
-"""The suite in pytest: an item for each agent and test, and the matrix at the end."""
+"""The suite in pytest: an item per agent and test, and the matrix at the end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROOT = "ltm/lifecycle"
 FILE = "lifecycle.json"
 _MOST_FACTS = 1_000_000
 _PROPERTY = "ltm_lifecycle"
-# Options that mean something where no conversation is held.
+# Options that have a meaning without conversations.
 _TAKEN = frozenset(
     {
         "--ltm-agent",
@@ -51,11 +51,11 @@ _TAKEN = frozenset(
 
 
 class Finding(Exception):
-    """What a test found wrong."""
+    """A fault found by a test."""
 
 
 def begin_lifecycle(config: pytest.Config) -> None:
-    """Begin a session that tests stores; UsageError for an option or an agent that cannot be used."""
+    """Start a session that tests stores; UsageError for an option or an agent that cannot be used."""
     config.add_cleanup(use_session_hooks(config.hook))
     _refuse_options(config)
     facts = read_option(config, "--ltm-suite", partial(_read_facts, config))
@@ -64,7 +64,7 @@ def begin_lifecycle(config: pytest.Config) -> None:
 
 
 def _read_facts(config: pytest.Config) -> int:
-    """Return the number of facts that the suite's parameter `facts` asks for; ConfigurationError for anything else."""
+    """Return the number of facts in the suite's parameter `facts`; ConfigurationError for anything else."""
     query = (option_or_ini(config, "ltm_suite") or "").partition("?")[2]
     name, equals, text = query.partition("=")
     if not query:
@@ -91,7 +91,7 @@ def _refuse_options(config: pytest.Config) -> None:
 
 
 class LifecycleSession:
-    """Collects the tests of the suite, and reports what they saw."""
+    """Collects the tests of the suite, and reports their results."""
 
     def __init__(self, config: pytest.Config, facts: int) -> None:
         self._config = config
@@ -102,7 +102,7 @@ class LifecycleSession:
         self._refuse_unknown()
         self._lines: list[Line] = []
         self._written: list[str] = []
-        """What became of the reports, a sentence each."""
+        """Sentences on the reports that were written, or why not."""
         choices = read_option(config, "--ltm-agent", self._choices)
         self._specs = {choice.label: choice.spec for choice in choices}
         self.makers = {
@@ -126,14 +126,14 @@ class LifecycleSession:
         return choices
 
     def pytest_report_header(self) -> list[str]:
-        """Say what is tested."""
+        """Return the header line with the tested agents."""
         return [f"ltm: lifecycle of {', '.join(self.makers)}: {len(TESTS)} tests each"]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, Any, Any]:
-        """Collect the suite, whatever the project has."""
+        """Collect the suite instead of the project's tests."""
         report = yield
         if isinstance(collector, pytest.Session):
             suite = LifeSuite.from_parent(
@@ -161,14 +161,14 @@ class LifecycleSession:
                 )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the row of a test, also of one that another process ran."""
+        """Collect the row of a test, which may have run in another process."""
         for name, value in report.user_properties if report.when == "call" else ():
             if name == _PROPERTY:
                 self._lines.append(Line.of_record(json.loads(str(value))))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Write the reports, where anything was tested."""
+        """Write the reports, if anything was tested."""
         del session
         order = {test.name: number for number, test in enumerate(TESTS)}
         self._lines.sort(key=lambda line: order[line.test])
@@ -188,7 +188,7 @@ class LifecycleSession:
         ]
 
     def pytest_ltm_report_sections(self) -> list[Section]:
-        """Return the matrix of each agent."""
+        """Return a section with the matrix of each agent."""
         return list(lifecycle_sections(self._lines))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -208,7 +208,7 @@ class LifecycleSession:
             terminalreporter.write_line(for_screen(text))
 
     def _write(self, lines: list[Line]) -> Path:
-        """Write the matrix down; return where."""
+        """Write the matrix to its file; return the path."""
         path = self._dir / FILE
         if not self._dir.exists():
             make_private(self._dir)
@@ -219,7 +219,7 @@ class LifecycleSession:
 
 
 def _take_ids(config: pytest.Config) -> list[str]:
-    """Return the names of the tests that the command line asks for; no file of the project is collected."""
+    """Return the test names on the command line; no file of the project is collected."""
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = []
         return []
@@ -236,7 +236,7 @@ def _is_wanted(name: str, test_ids: list[str]) -> bool:
 
 
 def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any]]:
-    """Return what finds out how the stores of a spec are made."""
+    """Return a function that finds the store factory of a spec."""
 
     def find() -> Callable[[], Any]:
         from pytest_ltm.agents.registry import find_agent
@@ -285,7 +285,7 @@ class LifeItem(pytest.Item):
         self._facts = facts
 
     def runtest(self) -> None:
-        """Run it: Finding for what is wrong, a skip for what the store lacks."""
+        """Run the test: raise Finding for a fault, skip for what the store lacks."""
         rng = random.Random(f"{self._seed}/{self._test.name}")
         subject = Subject(self._make, pace_of_run())
         bench = Bench(subject, rng, facts=self._facts)
@@ -312,7 +312,7 @@ class LifeItem(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
     ) -> Any:
-        """Return what was found, not where in this module."""
+        """Return the finding without a traceback into this module."""
         if not isinstance(excinfo.value, (Finding, LtmError)):
             return super().repr_failure(excinfo, style)
         text = for_screen(str(excinfo.value))
@@ -320,12 +320,12 @@ class LifeItem(pytest.Item):
 
     @property
     def location(self) -> tuple[str, int | None, str]:
-        """What pytest shows of where it is."""
+        """The location that pytest shows."""
         return ROOT, None, self.name
 
 
 def run_test(test: LifeTest, bench: Bench) -> str:
-    """Run a test, and return what the store lacks for all of it; "" where it could be looked at."""
+    """Run a test; return what the store lacks for the whole test, or "" if it could be checked."""
     try:
         test.run(bench)
     except NoControl:

@@ -1,4 +1,4 @@
-"""Tests of what is kept: found, limited, traced, expired, not hoarded, not lost in a crash or among writers."""
+"""Tests of storage: facts are found, limited, traced, expired, not hoarded, not lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find_what_was_written(bench: Bench) -> None:
 
 
 def serve_at_most_k(bench: Bench) -> None:
-    """Serve at most k of many texts that fit, and more than none."""
+    """Serve at most k of many matching texts, and at least one."""
     scope = bench.user("ann")
     subject = bench.subject
     facts = [Fact("boat", bench.make_facts.value()) for _ in range(_FITTING)]
@@ -64,7 +64,7 @@ def serve_at_most_k(bench: Bench) -> None:
 
 
 def trace_what_is_served(bench: Bench) -> None:
-    """Serve only what somebody said, with the time at which it was said, also after maintenance."""
+    """Serve only texts that were stated, with the time of the statement, even after maintenance."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -98,7 +98,7 @@ def trace_what_is_served(bench: Bench) -> None:
 
 
 def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
-    """Look whether a text is served of whose words nobody said most."""
+    """Check that no text is served most of whose words were never stated."""
     vocabulary = set(" ".join(bench.subject.texts).casefold().split())
     for hit in bench.subject.search(fact.question, scope):
         words = hit.text.casefold().split()
@@ -117,7 +117,7 @@ def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
 
 
 def let_expire(bench: Bench) -> None:
-    """Serve a text until it expires, and not from then on; its neighbour stays."""
+    """Serve a text until it expires and not afterwards, without affecting its neighbour."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -142,7 +142,7 @@ def let_expire(bench: Bench) -> None:
 
 
 def keep_off_the_record(bench: Bench) -> None:
-    """Keep nothing that the user asked in the same message not to keep; tell what else is kept."""
+    """Keep nothing that the user asked to keep off the record in the same message; note what else is kept."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -167,7 +167,7 @@ def keep_off_the_record(bench: Bench) -> None:
 
 
 def grow_with_facts(bench: Bench) -> None:
-    """Grow no faster than what is told: a repeated fact hides no other, and what is served does not multiply."""
+    """Grow no faster than the input: a repeated fact hides no other, and results do not multiply."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -213,7 +213,7 @@ def _count_records(bench: Bench, scope: Scope) -> int:
 
 
 def hold_many(bench: Bench) -> None:
-    """Find facts among many others, some hundred unless more are asked for."""
+    """Find facts among many others, some hundred by default."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -238,7 +238,7 @@ def hold_many(bench: Bench) -> None:
 
 
 def survive_a_crash(bench: Bench) -> None:
-    """Have all that was acknowledged after a crash, and take in more."""
+    """Keep everything that was acknowledged before a crash, and accept more."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -247,7 +247,7 @@ def survive_a_crash(bench: Bench) -> None:
     row.control("before", bench.any_missing(facts, scope))
     with bench.look("after a crash"):
         subject.need("reopen")
-        # Told and acknowledged, but neither settled nor closed.
+        # Added and acknowledged, but neither settled nor closed.
         last = bench.make_facts.fact()
         subject.add(last.text, scope)
         subject.reopen()
@@ -261,7 +261,7 @@ def survive_a_crash(bench: Bench) -> None:
 
 
 def take_concurrent_writers(bench: Bench) -> None:
-    """Keep what several writers of one user write at the same time, each text whole."""
+    """Keep the texts that several writers of one user add concurrently, each intact."""
     scope = bench.user("ann")
     row = bench.row
     subject = bench.subject
@@ -283,7 +283,7 @@ def _write(bench: Bench, facts: list[Fact], scope: Scope) -> None:
 
 
 def run_writers(writers: list[Callable[[], None]]) -> str:
-    """Run functions at the same time; return what one of them raised, "" if none did."""
+    """Run functions concurrently; return an error that one of them raised, or ""."""
     raised: list[str] = []
 
     def run(writer: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The matrix: a row for each test, a cell for each look, no percentage; and what calls of the store took."""
+"""The matrix: a row per test, a cell per check, no percentages; and the durations of store calls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pytest_ltm.lifecycle.row import SIGNS, Cell
 from pytest_ltm.lifecycle.subject import Usage
 
 MOST_SECONDS = 2_000
-"""Of a test's calls of one method, whose seconds are kept: a million would fill every report."""
+"""The most call durations kept per method and test: a million would fill every report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the matrix as it is reported, in any process."""
+    """A row of the matrix as reported by any process."""
 
     agent: str
     group: str
@@ -30,7 +30,7 @@ class Line:
     usage: Mapping[str, Any]
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the line as JSON values."""
         cells = [[cell.look, cell.state, cell.evidence] for cell in self.cells]
         return {
             "agent": self.agent,
@@ -42,7 +42,7 @@ class Line:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Line:
-        """Return the line of a record."""
+        """Return the line from its JSON values."""
         cells = tuple(Cell(*cell) for cell in record["cells"])
         return cls(
             record["agent"], record["group"], record["test"], cells, record["usage"]
@@ -50,7 +50,7 @@ class Line:
 
 
 def usage_record(usage: Usage) -> dict[str, Any]:
-    """Return what a test's calls took, as JSON: how many there were, and the seconds of some, evenly drawn."""
+    """Return call counts, and an even sample of durations in seconds, as JSON values."""
     return {
         "calls": {name: len(values) for name, values in usage.seconds.items()},
         "seconds": {name: _thin(values) for name, values in usage.seconds.items()},
@@ -60,13 +60,13 @@ def usage_record(usage: Usage) -> dict[str, Any]:
 
 
 def _thin(values: Sequence[float]) -> list[float]:
-    """Return at most some thousand of the values, evenly drawn."""
+    """Return an even sample of at most about a thousand values."""
     step = ceil(len(values) / MOST_SECONDS)
     return list(values[::step])
 
 
 def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
-    """Yield the matrix of one agent, and what its calls took."""
+    """Yield the matrix of one agent, and the durations of its calls."""
     for group, group_lines in group_by(lines, attrgetter("group")).items():
         yield f"{group}:"
         for line in group_lines:
@@ -86,7 +86,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def usage_lines(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield what calls of a store took, and how long a write could not be found."""
+    """Yield call durations of a store, and the lag until writes could be found."""
     for name in ("add", "search"):
         values: list[float] = []
         for line in lines:

@@ -1,4 +1,4 @@
-"""The options of what memory stores are given."""
+"""The options for memory stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite `lifecycle`, and the real time and the number of users that memory stores are given."""
+"""Registers the suite `lifecycle`, and the options for pace and number of users of memory stores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
 
 @hookimpl
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
-    """Register what memory stores are given."""
+    """Register the options for memory stores."""
     from pytest_ltm.lifecycle.options import PACE, USERS
 
     register(PACE)
@@ -39,7 +39,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 
 @hookimpl
 def pytest_ltm_start(config: pytest.Config) -> None:
-    """Have memory stores of this run keep its pace, and share what they keep, if its options say so."""
+    """Apply the pace and the shared users to this run's memory stores, if options ask for it."""
     from pytest_ltm.api import is_given
     from pytest_ltm.lifecycle.options import PACE, USERS
 
@@ -51,7 +51,7 @@ def pytest_ltm_start(config: pytest.Config) -> None:
 
 @hookimpl
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Report which agents were told whose words they heard, where a run has several users."""
+    """Report which agents were told the speaker, if a run has several users."""
     from pytest_ltm.api import is_given
     from pytest_ltm.lifecycle.options import USERS
 

@@ -1,4 +1,4 @@
-"""The suite in the reports: its section, `lifecycle-summary.json`, the page and the Markdown summary."""
+"""The suite's reports: its section, `lifecycle-summary.json`, the page and the Markdown summary."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
 
 
 def _test_record(line: Line) -> dict[str, Any]:
-    """Return a row as JSON, without what its calls took."""
+    """Return a row as JSON values, without the durations."""
     record = line.record()
     del record["usage"]
     return record
@@ -71,7 +71,7 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> dict[str, A
 
 
 def _row(line: Line) -> list[str]:
-    """Return a test with its looks, those of a state in a cell."""
+    """Return a test with its checks, grouped into one cell per state."""
     cells = [", ".join(_looks(line, state)) for state in _STATES]
     return [line.test, *cells]
 
@@ -88,18 +88,18 @@ def _looks(line: Line, state: State) -> Iterator[str]:
 
 
 class LifecycleReport:
-    """Writes what the suite found into every report that is wanted."""
+    """Writes the suite's results into all requested reports."""
 
     def __init__(
         self, config: pytest.Config, folder: Path, plan: Mapping[str, Any]
     ) -> None:
-        """`folder`: where the summary is written; `plan`: what was tested, JSON values."""
+        """`folder` receives the summary; `plan` describes what was tested, as JSON values."""
         self._config = config
         self._folder = folder
         self._plan = plan
 
     def write(self, seed: int, status: int) -> list[str]:
-        """Write summary, page and Markdown; return what became of them, a sentence each."""
+        """Write summary, page and Markdown; return a sentence on each."""
         from pytest_ltm.reports.summary import summary_json, write_summary
         from pytest_ltm.reports.summary_page import SummaryPage
 

@@ -1,4 +1,4 @@
-"""Row: what one test saw, cell by cell; the matrix has a row for each test."""
+"""Row: the observations of one test, cell by cell; the matrix has one row per test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNS: dict[State, str] = {"ok": "ok", "fails": "FAILS", "lacks": "-", "note": "
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One look: its outcome, and what showed it."""
+    """One check: its outcome and the evidence."""
 
     look: str
     state: State
@@ -20,7 +20,7 @@ class Cell:
 
 
 class NoControl(Exception):
-    """What had to be there was not, so its absence later would show nothing."""
+    """A control failed: something was missing from the start, so its later absence would show nothing."""
 
 
 @dataclass
@@ -30,26 +30,26 @@ class Row:
     cells: list[Cell] = field(default_factory=list)
 
     def expect(self, look: str, evidence: str) -> None:
-        """Note a look: `evidence` is what is wrong, "" if nothing is."""
+        """Record a check that fails if there is `evidence` of a fault."""
         self.cells.append(Cell(look, "fails" if evidence else "ok", evidence))
 
     def control(self, look: str, evidence: str) -> None:
-        """Note a look without which the others show nothing; NoControl ends the test where it fails."""
+        """Record a check that the others depend on; a failure raises NoControl and ends the test."""
         self.expect(look, evidence)
         if evidence:
             raise NoControl(evidence)
 
     def lacks(self, look: str, missing: str) -> None:
-        """Note a look that the store lacks something for."""
+        """Record a check for which the store lacks something."""
         self.cells.append(Cell(look, "lacks", f"not supported: {missing}"))
 
     def note(self, look: str, text: str) -> None:
-        """Note what is told and not judged."""
+        """Record an observation that is not judged."""
         self.cells.append(Cell(look, "note", text))
 
     @property
     def failures(self) -> list[Cell]:
-        """The looks that found something wrong."""
+        """The checks that failed."""
         return [cell for cell in self.cells if cell.state == "fails"]
 
     def lines(self) -> Iterator[str]:

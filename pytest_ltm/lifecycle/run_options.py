@@ -15,7 +15,7 @@ from pytest_ltm.api.session import option_or_ini, option_value
 
 
 def use_run_options(config: pytest.Config) -> None:
-    """Have stores keep the pace, and N users share one; UsageError where the number of conversations is given twice."""
+    """Apply the pace, and let N users share a store; UsageError if two options set the conversations."""
     config.add_cleanup(use_pace(option_value(config, "ltm_pace")))
     users: int = option_value(config, "ltm_users")
     if users == 1:
@@ -30,18 +30,18 @@ def use_run_options(config: pytest.Config) -> None:
 
 
 _STORES = frozenset({"store", "mcp"})
-"""Kinds that share their stores by themselves."""
+"""Agent kinds that share their stores themselves."""
 
 
 class UsersReport:
-    """Says of each agent of a run whether it was told which user speaks."""
+    """Reports for each agent of a run whether it was told which user speaks."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
         self._users: int = option_value(run.config, "ltm_users")
 
     def pytest_ltm_report_sections(self) -> Section | None:
-        """Return a sentence on each agent; None where there is one user."""
+        """Return a sentence on each agent; None with a single user."""
         if self._users == 1:
             return None
         return Section(title="Users of one memory", sentences=tuple(self._sentences()))

@@ -1,4 +1,4 @@
-"""Tests of scope: what one user said is not served to another, on any of the ways that lead to it."""
+"""Tests of scope: one user's statements are not served to another, by any path."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _EACH = 12
 
 
 def whose(owner: Scope) -> str:
-    """Return whose a text is, as part of a sentence."""
+    """Return a clause that names the owner of a text."""
     return f"which only {owner.user!r} had told"
 
 
 def keep_searches_apart(bench: Bench) -> None:
-    """Serve nothing of another user: to one who told nothing, to one who told little, or to one who names them."""
+    """Serve no other user's texts, whether the user said nothing, said little, or names the other."""
     ann, bo = bench.two_users()
     row = bench.row
     fact = bench.make_facts.fact()
@@ -41,7 +41,7 @@ def keep_searches_apart(bench: Bench) -> None:
 
 
 def keep_names_apart(bench: Bench) -> None:
-    """Serve nothing to users whose name is a wildcard, empty, or like that of who told it."""
+    """Serve nothing to users whose name is a wildcard, empty, or similar to the owner's."""
     ann, _ = bench.two_users()
     row = bench.row
     fact = bench.make_facts.fact()
@@ -64,7 +64,7 @@ def keep_names_apart(bench: Bench) -> None:
 
 
 def _refused(bench: Bench, fact: Fact, other_scope: Scope, owner: Scope) -> str:
-    """Look whether another name is served a fact; a store that raises has refused it."""
+    """Check that another name is not served a fact; a store that raises has refused it."""
     try:
         return bench.present(fact, other_scope, whose(owner))
     except StoreRaised:
@@ -72,7 +72,7 @@ def _refused(bench: Bench, fact: Fact, other_scope: Scope, owner: Scope) -> str:
 
 
 def keep_caches_apart(bench: Bench) -> None:
-    """Serve nothing of another user who has just searched for the same words, one way and the other."""
+    """Serve no other user's texts after that user searched for the same words, in either order."""
     ann, bo = bench.two_users()
     row = bench.row
     mine = bench.make_facts.fact()
@@ -88,7 +88,7 @@ def keep_caches_apart(bench: Bench) -> None:
 
 
 def keep_sessions_apart(bench: Bench) -> None:
-    """Serve nothing of another user whose session has the same id, and what one user said in all their sessions."""
+    """Serve no texts of another user with the same session id, but a user's own in all their sessions."""
     bench.two_users()
     row = bench.row
     (first, second) = bench.make_facts.facts(2)
@@ -142,7 +142,7 @@ def keep_lists_apart(bench: Bench) -> None:
 
 
 def let_nobody_change_others(bench: Bench) -> None:
-    """Keep what a user said whatever another deletes or updates."""
+    """Keep a user's texts whatever another user deletes or updates."""
     ann, bo = bench.two_users()
     subject = bench.subject
     row = bench.row
@@ -175,7 +175,7 @@ def let_nobody_change_others(bench: Bench) -> None:
 
 
 def keep_maintenance_apart(bench: Bench) -> None:
-    """Mix nothing of two users in background work: summaries, merged copies, derived facts."""
+    """Never mix two users in background work: summaries, merged copies, derived facts."""
     ann, bo = bench.two_users()
     row = bench.row
     subject = bench.subject
@@ -210,7 +210,7 @@ def keep_maintenance_apart(bench: Bench) -> None:
 
 
 def keep_reopened_apart(bench: Bench) -> None:
-    """Keep users apart after the store was closed and opened again."""
+    """Keep users apart after the store was closed and reopened."""
     ann, bo = bench.two_users()
     row = bench.row
     (mine, theirs) = bench.make_facts.facts(2)
@@ -224,7 +224,7 @@ def keep_reopened_apart(bench: Bench) -> None:
 
 
 def keep_concurrent_users_apart(bench: Bench) -> None:
-    """Keep users apart who write and search at the same time."""
+    """Keep users apart who write and search concurrently."""
     ann, bo = bench.two_users()
     row = bench.row
     subject = bench.subject

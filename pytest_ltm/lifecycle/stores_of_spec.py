@@ -1,4 +1,4 @@
-"""What makes the store of a spec: that of `store:` and `mcp:`, and any other agent as a memory that is talked to."""
+"""Creates the store of a spec: that of `store:` or `mcp:`, or any other agent as a chatting store."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.wrapping import finish_result
 
 NOBODY = Scope(user="")
-"""Whose words they are where an agent takes no user."""
+"""The speaker for agents that take no user."""
 
 
 def store_maker(source: AgentSource) -> Callable[[], Any]:
-    """Return what makes a store anew for each test."""
+    """Return a factory that creates a fresh store for each test."""
 
     def make() -> Any:
         agent: Any = source.make()
@@ -34,7 +34,7 @@ def store_maker(source: AgentSource) -> Callable[[], Any]:
 
 
 class AgentStore:
-    """An agent as a store: texts are said to it, and what it retrieves and replies is what it finds."""
+    """An agent as a store: texts are sent as messages, and searches return what it retrieves and replies."""
 
     def __init__(self, agent: Any) -> None:
         self._agent = agent
@@ -55,20 +55,20 @@ class AgentStore:
             self.load = agent.load
 
     def tell_time(self, now: datetime) -> None:
-        """Tell it the time."""
+        """Pass the time to the agent."""
         if "TimeAware" in self._powers:
             self._agent.tell_time(now)
 
     def add(self, text: str) -> Any:
-        """Say a text to it."""
+        """Send a text to the agent."""
         return self._tell(text, NOBODY)
 
     def search(self, query: str) -> Any:
-        """Ask it; return what it retrieved and replied."""
+        """Ask the agent; return what it retrieved and replied."""
         return self._ask(query, NOBODY)
 
     def close(self) -> Any:
-        """Close it."""
+        """Close the agent."""
         name = closing_method(self._agent)
         return getattr(self._agent, name)() if name else None
 
@@ -93,8 +93,8 @@ class AgentStore:
         return finish_result(ask(query, **user_arguments(ask, scope)), self._found)
 
     def _found(self, reply: Any) -> list[str]:
-        """Return what it retrieved and replied."""
-        # Of its last reply, which may be another thread's meanwhile.
+        """Return the texts that the agent retrieved, and its reply."""
+        # Retrieval belongs to the last reply, which may be another thread's.
         is_alone = threading.current_thread() is threading.main_thread()
         shows = is_alone and "ShowsRetrieval" in self._powers
         found = list(self._agent.retrieved()) if shows else []

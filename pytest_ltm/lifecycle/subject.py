@@ -1,4 +1,4 @@
-"""Subject: a memory under test, called by what its methods take; what it lacks is not supported, never a failure."""
+"""Subject: a memory under test, called with the arguments that its methods take."""
 
 from __future__ import annotations
 
@@ -35,46 +35,46 @@ POWERS: Mapping[str, tuple[str, ...]] = {
     "reopen": ("reopen",),
     "usage": ("usage",),
 }
-"""What a store may be able to do beside `add` and `search`, and the names of the method that does it."""
+"""Optional powers of a store in addition to `add` and `search`, with their method names."""
 _TEXT_KEYS = ("text", "memory", "content", "value")
 _RECORD = 4
 _BY_QUERY = {"query", "text", "memory", "content"}
 
 
 class StoreRaised(LtmError):
-    """A method of the store raised, or returned what cannot be read."""
+    """A method of the store raised, or returned an unreadable value."""
 
 
 class NotSupported(LtmError):
-    """The store lacks what a look needs."""
+    """The store lacks something that a check needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A text that the store served, with what it says of it."""
+    """A text that the store served, with its metadata."""
 
     text: str
     key: Any = None
     at: datetime | None = None
     role: str = ""
     is_past: bool = False
-    """The store itself says that it holds no longer."""
+    """Whether the store marks the text as outdated."""
 
 
 @dataclass
 class Usage:
-    """What calls of a store took."""
+    """The effort of a store's calls."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
-    """By method."""
+    """Durations in seconds by method."""
     lags: list[float] = field(default_factory=list)
     """Seconds from each write to the first search that found it."""
     missed: int = 0
-    """Writes that no search found within the limit."""
+    """Number of writes that no search found within the limit."""
 
 
 class Subject:
-    """One store, made anew; close it at the end. `now` is the told time, which only `pass_time` moves."""
+    """A fresh store; close it at the end. `now` is simulated time, which only `pass_time` advances."""
 
     def __init__(self, make: Callable[[], Any], pace: Pace) -> None:
         self._make = make
@@ -83,30 +83,30 @@ class Subject:
         self.now = START
         self.usage = Usage()
         self._keys: dict[tuple[str, str], list[Any]] = {}
-        """The ids that it gave to a text of a user."""
+        """The ids that the store gave to a user's text."""
         self._written_at: dict[str, float] = {}
-        """When, in real seconds, a text was written that was not found yet."""
+        """When an unfound text was written, in real seconds."""
         self._searched_at = 0.0
-        """When it was searched last, in real seconds."""
+        """When the store was last searched, in real seconds."""
         self._lock = threading.Lock()
         self.texts: list[str] = []
-        """All that it was told."""
+        """All texts given to the store."""
         self.store = make()
         self.pass_time(timedelta(0))
 
-    # --- what it can do
+    # --- capabilities
 
     def can(self, power: str) -> bool:
-        """Return whether it has a method for that."""
+        """Return whether the store has a method for this power."""
         return self._method(power) is not None
 
     def need(self, power: str) -> None:
-        """Raise NotSupported if it has no method for that."""
+        """Raise NotSupported if the store has no method for this power."""
         if not self.can(power):
             raise NotSupported(f"no {power}()")
 
     def takes(self, power: str, argument: str) -> bool:
-        """Return whether its method can be told an argument, or a part of the scope."""
+        """Return whether the method takes an argument, or a part of the scope."""
         method = self._method(power)
         if method is not None and isinstance(self.store, Server):
             return self.store.tool_takes(
@@ -117,7 +117,7 @@ class Subject:
 
     @property
     def separates_users(self) -> bool:
-        """Whether it is told whose text it adds and who searches."""
+        """Whether both `add` and `search` take a user."""
         return self.takes("add", "user") and self.takes("search", "user")
 
     def _method(self, power: str) -> Any:
@@ -130,13 +130,13 @@ class Subject:
     # --- time
 
     def pass_time(self, time: timedelta) -> None:
-        """Let told time pass."""
+        """Advance simulated time."""
         self.now += time
         if callable(tell := getattr(self.store, "tell_time", None)):
             self._call("tell_time", tell, self.now)
 
     def settle(self, scope: Scope) -> None:
-        """Let the store make what it was told readable, by its own method and by the pace."""
+        """Wait until the store has made its input readable, by its own method and by the pace."""
         if self.can("settle"):
             method = self._method("settle")
             self._call("settle", method, **scope_arguments(method, scope))
@@ -153,7 +153,7 @@ class Subject:
         at: datetime | None = None,
         **more: Any,
     ) -> list[Any]:
-        """Have it keep a text; return the ids that it gave. `at`: when it was said, if not now."""
+        """Add a text; return the ids that the store gave it. `at`: the time of the statement, by default now."""
         scope = self.scope_of(speaker, at)
         method = self._method("add")
         if method is None:
@@ -177,7 +177,7 @@ class Subject:
         return keys
 
     def _written_keys(self, scope: Scope) -> list[Any]:
-        """Return the ids of the records that the last write made, where the store reports them."""
+        """Return the ids of the records created by the last write, if the store reports them."""
         method = getattr(self.store, "written", None)
         if not callable(method):
             return []
@@ -189,7 +189,7 @@ class Subject:
         return [key for kind, key, _ in pairs if kind in {"added", "changed"}]
 
     def update(self, key: Any, text: str, scope: Scope) -> None:
-        """Have it replace the text of a record."""
+        """Replace the text of a record."""
         self.need("update")
         method = self._method("update")
         self.texts.append(text)
@@ -198,7 +198,7 @@ class Subject:
         )
 
     def delete(self, text: str, speaker: Scope, owner: Scope | None = None) -> None:
-        """Have it delete what it made of a text of the owner (by default the one who asks), by ids or by the text."""
+        """Delete the records made of the owner's text (default: the speaker's), by ids or by the text."""
         self.need("delete")
         method = self._method("delete")
         scope = scope_arguments(method, self.scope_of(speaker))
@@ -210,14 +210,14 @@ class Subject:
             self._call("delete", method, key, **scope)
 
     def maintain(self, scope: Scope) -> None:
-        """Have it do its background work to the end."""
+        """Run the store's background work to completion."""
         self.need("maintain")
         method = self._method("maintain")
         self._call("maintain", method, **scope_arguments(method, self.scope_of(scope)))
         self.settle(scope)
 
     def reopen(self) -> None:
-        """Close it and have it again with what it kept: by `reopen()`, or by `save()` and `load()` of another one."""
+        """Close and reopen the store with its data: by `reopen()`, or by `save()` and `load()`."""
         store = self.store
         if self.can("reopen"):
             reopened = self._call("reopen", self._method("reopen"))
@@ -235,7 +235,7 @@ class Subject:
         self.pass_time(timedelta(0))
 
     def restore(self, backup: Any, scope: Scope) -> None:
-        """Have it take in what `export()` gave earlier."""
+        """Restore the result of an earlier `export()`."""
         self.need("restore")
         method = self._method("restore")
         self._call(
@@ -245,7 +245,7 @@ class Subject:
     # --- reading
 
     def search(self, query: str, speaker: Scope, k: int = 10) -> list[Hit]:
-        """Return what it finds."""
+        """Return the search results."""
         method = self._method("search")
         if method is None:
             raise NotSupported("no search()")
@@ -257,7 +257,7 @@ class Subject:
         )
 
     def find(self, query: str, scope: Scope, value: str, k: int = 10) -> list[Hit]:
-        """Return what it finds once a text with the value is among it, at the pace of the run; else the last result."""
+        """Search at the run's pace until a text with the value is found; return the last results."""
         hits: list[Hit] = []
 
         def found() -> bool:
@@ -267,8 +267,8 @@ class Subject:
         written = [text for text in self._written_at if value in text]
         write_times = [self._written_at.pop(text) for text in written]
         since = max(write_times, default=self.pace.clock.seconds())
-        # A text that nobody looked for when another search ran may have been readable
-        # by then, so the time until now is not its lag.
+        # A text that was not searched for when another search ran may have been
+        # readable earlier, so the time until now is not its lag.
         is_first_look = self._searched_at <= since
         lag = self._poll(found, since)
         if write_times and lag is None:
@@ -278,7 +278,7 @@ class Subject:
         return hits
 
     def _poll(self, found: Callable[[], bool], since: float) -> float | None:
-        """Look until it is found; return the seconds since then, None if it was not found within the limit."""
+        """Poll until `found`; return the seconds since `since`, or None past the limit."""
         for pause in self.pace.pauses(since):
             self._sleep(pause)
             if found():
@@ -286,7 +286,7 @@ class Subject:
         return None
 
     def _sleep(self, seconds: float) -> None:
-        """Let real time pass, in which an async store may go on."""
+        """Let real time pass, during which an async store can work."""
         if not seconds:
             return
         if inspect.iscoroutinefunction(self._method("search")):
@@ -295,7 +295,7 @@ class Subject:
             self.pace.clock.sleep(seconds)
 
     def listed(self, power: str, scope: Scope) -> dict[str, list[Hit]]:
-        """Return the records that `list` or `export` gives, by kind."""
+        """Return the records from `list` or `export`, by kind."""
         self.need(power)
         method = self._method(power)
         records = self._call(
@@ -304,7 +304,7 @@ class Subject:
         return _kinds_of(records)
 
     def exported(self, scope: Scope) -> Any:
-        """Return what `export()` gives, as it is."""
+        """Return the unchanged result of `export()`."""
         self.need("export")
         method = self._method("export")
         return self._call(
@@ -312,7 +312,7 @@ class Subject:
         )
 
     def get(self, key: Any, scope: Scope) -> str:
-        """Return the text of what it has under an id; "" if nothing."""
+        """Return the text of the record with an id; "" if there is none."""
         self.need("get")
         method = self._method("get")
         record = self._call(
@@ -323,7 +323,7 @@ class Subject:
         return " ".join(map(str, _texts_within(record)))
 
     def size(self) -> int:
-        """Return its size in bytes: what `size()` says, or that of the file or folder that its `path` names."""
+        """Return the size in bytes, from `size()` or from the file or folder at the store's `path`."""
         if self.can("size"):
             return _whole(self._call("size", self._method("size")), "size() returned")
         path = getattr(self.store, "path", None)
@@ -336,7 +336,7 @@ class Subject:
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def tokens(self) -> tuple[int, int]:
-        """Return the tokens and calls of models that it has used so far, as its `usage()` says."""
+        """Return the tokens and model calls used so far, as reported by `usage()`."""
         self.need("usage")
         usage = self._call("usage", self._method("usage"))
         parts = usage if isinstance(usage, Mapping) else vars_of(usage)
@@ -347,14 +347,14 @@ class Subject:
         return counts[0] + counts[1], counts[2]
 
     def close(self) -> None:
-        """Close it."""
+        """Close the store."""
         self._close_store()
         self._loop.close()
 
     # --- calls
 
     def scope_of(self, scope: Scope, moment: datetime | None = None) -> Scope:
-        """Return a scope with the told time, or that at which something was said."""
+        """Return a scope with the current simulated time, or with the moment of a statement."""
         return replace(scope, at=moment or self.now)
 
     def _close_store(self) -> None:
@@ -388,7 +388,7 @@ _SCOPED = {"user", "session", "agent", "at"}
 
 
 def _takes_query(method: object) -> bool:
-    """Return whether a method to delete is told what to delete by its words, not by an id."""
+    """Return whether a delete method takes the text to delete rather than an id."""
     try:
         parameters = list(inspect.signature(method).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -397,20 +397,20 @@ def _takes_query(method: object) -> bool:
 
 
 def _whole(value: Any, subject: str) -> int:
-    """Return a whole number; StoreRaised for anything else."""
+    """Return an integer; StoreRaised for any other value."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise StoreRaised(f"{subject} {value!r}; a whole number is expected")
     return value
 
 
 def vars_of(usage: Any) -> dict[str, Any]:
-    """Return the counts of a usage that is an object."""
+    """Return the counts of a usage object."""
     names = ("input_tokens", "output_tokens", "calls")
     return {name: getattr(usage, name, 0) for name in names}
 
 
 def _keys_of(result: Any) -> list[Any]:
-    """Return the ids that `add` returned."""
+    """Return the ids in the result of `add`."""
     if isinstance(result, Mapping):
         result = result.get("id")
     listed = result if isinstance(result, (list, tuple)) else [result]
@@ -418,7 +418,7 @@ def _keys_of(result: Any) -> list[Any]:
 
 
 def _hits_of(result: Any, method: str) -> list[Hit]:
-    """Return what a search returned, in any of the forms that a store may use."""
+    """Return the results of a search, in any of the supported forms."""
     if isinstance(result, Mapping):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else result
@@ -447,7 +447,7 @@ def _hit_of(record: Any) -> Hit:
 
 
 def _says_past(record: Mapping[str, Any]) -> bool:
-    """Return whether a record's own fields say that it holds no longer."""
+    """Return whether a record's own fields mark it as outdated."""
     ends = any(record.get(name) for name in ("valid_to", "invalid_at", "expired_at"))
     state = str(record.get("status", record.get("state", ""))).casefold()
     is_closed = record.get("current") is False or record.get("active") is False
@@ -455,7 +455,7 @@ def _says_past(record: Mapping[str, Any]) -> bool:
 
 
 def _kinds_of(exported: Any) -> dict[str, list[Hit]]:
-    """Return the records of an export by kind; a plain list is of one kind."""
+    """Return the records of an export by kind; a plain list counts as one kind."""
     if isinstance(exported, (str, bytes)):
         if isinstance(exported, str):
             text = exported

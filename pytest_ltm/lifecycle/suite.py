@@ -1,4 +1,4 @@
-"""The tests of the suite, in the order of the matrix: what each proves, and what a pass does not prove."""
+"""The tests of the suite in the order of the matrix: what each proves, and what a pass leaves open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LifeTest:
 
     @property
     def proves(self) -> str:
-        """What a pass proves, in a sentence."""
+        """What a pass proves, in one sentence."""
         return (self.run.__doc__ or "").strip()
 
 

@@ -1,4 +1,4 @@
-"""The server: its list of runs, reports and comparisons, the other pages, and what answers where none does."""
+"""The server: reports, comparisons, the other pages, and the responses for everything else."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 WAYS = CompareHints(common="the box below", choose_agent="Write RUN@AGENT to name one")
-# The report has a policy of its own in its text, and no part in this server.
+# The report has its own policy in its text, and is isolated from this server.
 SEALED = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'; base-uri 'none'"
 
 
 def report_page(request: Request) -> Response:
     """Show the HTML report of a run."""
-    # Looking at a run must not write into its folder.
+    # Viewing a run must not write into its folder.
     with TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         build_report([page_parts.run_folder(request, request.path_params["run"])], file)
@@ -48,10 +48,10 @@ def report_page(request: Request) -> Response:
 
 
 def compare_page(request: Request) -> Response:
-    """Show what moved from one run to another."""
+    """Show the changes from one run to another."""
 
     def read_side(parameter: str) -> GateSide:
-        """Return a run, or one agent of it where `RUN@AGENT` says which."""
+        """Return a run, or one agent of it for `RUN@AGENT`."""
         text = request.query_params.get(parameter, "").strip()
         name, _, agent = text.partition("@")
         side = side_of_run(page_parts.run_folder(request, name))
@@ -82,7 +82,7 @@ def make_app(
     live: str = "",
     strangers: Strangers | None = None,
 ) -> Starlette:
-    """Return the server's pages behind their guard; `live` is a run that the link leads to, begun or not."""
+    """Return the app with its pages behind the guard; `live` is the run that the link leads to, if any."""
     home = f"/live?run={quote(live)}" if live else "/"
     guard = Middleware(
         Guard,
@@ -120,7 +120,7 @@ def serve_static(request: Request) -> Response:
 
 
 def refused_page(_request: Request, error: Exception) -> Response:
-    """Say what was wrong with a request."""
+    """Show why a request was refused."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
     return page_parts.render_template(
         "refused.html.j2",
@@ -131,5 +131,5 @@ def refused_page(_request: Request, error: Exception) -> Response:
 
 
 def missing_page(_request: Request, _error: Exception) -> Response:
-    """Say that there is no such page."""
+    """Report a missing page."""
     return PlainTextResponse("There is no such page.", 404)

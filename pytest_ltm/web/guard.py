@@ -1,4 +1,4 @@
-"""What stands before every page: who may ask for it, and what a browser may do with it."""
+"""The guard in front of every page: who may request it, and what a browser may do with it."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-# What stands before the secret in the link.
+# The path prefix of the secret in the link.
 ENTRANCE = "/open/"
-# Addresses that need no secret.
+# Paths that need no secret.
 OPEN = "/static/"
 
 
 MOST_STRANGERS, STRANGER_SECONDS = 64, 30.0
-"""Connections that have not shown a secret, at a time, and how long each may take to do so."""
+"""The most simultaneous connections without the secret, and how long each may take to show it."""
 
 
 class Strangers:
-    """The connections that have not shown a secret: there are few, for a short time; the oldest goes first."""
+    """Limits the connections that have not shown the secret, in number and time; the oldest goes first."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, int], asyncio.Transport] = {}
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """Return the protocol of a server whose connections begin as strangers."""
+        """Return the protocol class for connections that begin as strangers."""
         from uvicorn.protocols.http.h11_impl import H11Protocol
 
         strangers = self
@@ -63,7 +63,7 @@ class Strangers:
     def welcome(
         self, client: tuple[str, int] | None, transport: asyncio.Transport
     ) -> None:
-        """Let one come in; another goes where there are too many."""
+        """Register a connection; close the oldest if there are too many."""
         if client is None:
             return
         self._open[client] = transport
@@ -75,7 +75,7 @@ class Strangers:
             self._show_out(oldest, self._open[oldest])
 
     def admit(self, client: tuple[str, int] | None) -> None:
-        """Limit a connection no longer: it has shown a secret, or is gone."""
+        """Stop limiting a connection that has shown the secret or is closed."""
         self._open.pop(client, None)  # type: ignore[arg-type]
 
     def _show_out(self, client: tuple[str, int], transport: asyncio.Transport) -> None:
@@ -85,11 +85,11 @@ class Strangers:
 
 
 class Guard:
-    """Lets through what comes from the page itself, and from those who have the secret.
+    """Admits requests from the page itself, and from clients that know the secret.
 
     Args:
         app: The pages.
-        secret: What the link has that `ltm serve` prints.
+        secret: The secret in the link that `ltm serve` prints.
         hosts: What may stand in the address before the first slash, as in
             `127.0.0.1:8642`.
         cookie: The name of the cookie that holds the secret afterwards.
@@ -115,7 +115,7 @@ class Guard:
         self._strangers = strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or let the pages do so."""
+        """Answer a request, or pass it to the pages."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -140,7 +140,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    # the report has a policy of its own
+                    # the report has its own policy
                     headers.setdefault(name, value)
                 if is_known:
                     self._strangers.admit(scope.get("client"))
@@ -149,16 +149,16 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, sent)
 
     def _foreign(self, scope: Scope) -> Response | None:
-        """Return the answer to what does not come from a page of this server."""
+        """Return the response to a request that does not come from a page of this server."""
         headers = Headers(scope=scope)
-        # In characters: the addresses of pages name a run or two.
+        # In characters: addresses of pages name one or two runs.
         if len(scope["path"]) + len(scope.get("query_string", b"")) > 4_000:
             return PlainTextResponse("This address is too long.", 414)
-        # A foreign name that resolves to this address (DNS rebinding) is another site
-        # to a browser.
+        # To a browser, a foreign name that resolves to this address (DNS rebinding) is
+        # another site.
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
-        # Browsers name the origin of whatever another site makes them send.
+        # Browsers send an origin with requests that another site causes.
         origin = headers.get("origin")
         own_origins = {f"http://{host}" for host in self._hosts}
         if origin is not None and origin.lower() not in own_origins:

@@ -1,4 +1,4 @@
-"""The live view: conversations of one or more runs while they are held, pushed as server-sent events."""
+"""The live view: conversations of one or more runs in progress, pushed as server-sent events."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-# Seconds between two looks at the journals.
+# Seconds between two reads of the journals.
 EVERY = 0.5
 MOST_RUNS = 20
-# Exchanges that are sent at once.
+# The most exchanges sent at once.
 MAX_INITIAL_EXCHANGES = 100
 
 
 def goes_on(run: Path) -> bool:
-    """Return whether a process writes into a run folder."""
+    """Return whether a process is writing into a run folder."""
     try:
         return not (run / SUMMARY).exists() and bool(lock_holder(run))
     except OSError:
@@ -65,7 +65,7 @@ def goes_on(run: Path) -> bool:
 
 
 def live_page(request: Request) -> Response:
-    """Show runs: those that the address names, else those that go on, else the newest."""
+    """Show the runs named in the address, else those in progress, else the newest."""
     run_names = request.query_params.getlist("run")[:MOST_RUNS]
     if run_names:
         runs = [page_parts.run_folder(request, name) for name in run_names]
@@ -78,7 +78,7 @@ def live_page(request: Request) -> Response:
 
 
 async def stream_changes(request: Request) -> Response:
-    """Send what changes until all runs are over."""
+    """Send changes until all runs are over."""
     runs = [
         _followed_run(request, name)
         for name in request.query_params.getlist("run")[:MOST_RUNS]
@@ -86,21 +86,21 @@ async def stream_changes(request: Request) -> Response:
     page = _LiveUpdates(request.query_params.get("open", ""))
 
     async def server_events() -> AsyncIterator[str]:
-        """Yield server-sent events; each is the whole of what changed in it."""
+        """Yield server-sent events; each contains the complete state of what changed."""
         yield "retry: 1000\n\n" + _format_event("begin", [])
         while not await request.is_disconnected():
-            # Asked before the journals are read: what a server writes while it ends is
-            # still sent.
+            # Checked before the journals are read, so that what was written during
+            # shutdown is still sent.
             ending = request.app.state.ending()
             text, more, over = await run_in_threadpool(page.look, runs)
             yield text or ": nothing new\n\n"
             if (over or ending) and not more:
-                # that server ends with its run
+                # the server of a live run ends with it
                 yield _format_event("over", ending or bool(request.app.state.awaited))
                 return
             await asyncio.sleep(0 if more else EVERY)
 
-    # A proxy that collects what it passes on would show the run when it is over.
+    # A buffering proxy would only show the run when it is over.
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(
         server_events(), media_type="text/event-stream", headers=headers
@@ -108,11 +108,11 @@ async def stream_changes(request: Request) -> Response:
 
 
 def _followed_run(request: Request, name: str) -> FollowedRun:
-    """Return a run that all pages share, so that each journal is read once."""
+    """Return a run shared by all pages, so that each journal is read once."""
     followed: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
     if name not in followed:
-        # The oldest go: a server that runs for weeks must not keep every journal in
+        # Drop the oldest: a server that runs for weeks must not keep every journal in
         # memory.
         while len(followed) >= MOST_RUNS:
             followed.pop(next(iter(followed)))
@@ -121,7 +121,7 @@ def _followed_run(request: Request, name: str) -> FollowedRun:
 
 
 class _LiveUpdates:
-    """What one page was told, and so what is news to it."""
+    """The state of one page, from which its updates are computed."""
 
     def __init__(self, opened: str) -> None:
         self._opened = opened
@@ -130,11 +130,11 @@ class _LiveUpdates:
         self._lines: dict[str, list[list[Any]]] = {}
         self._last = -1
         self._waits: list[list[Any]] = []
-        """Messages without a reply that the page has."""
+        """Pending messages that the page already has."""
 
     def look(self, runs: list[FollowedRun]) -> tuple[str, bool, bool]:
-        """Return events for what is new, whether there is more to read at once, and whether all runs are over."""
-        # before the journals: what is over by then is read to its end
+        """Return events for the changes, whether more can be read at once, and whether all runs are over."""
+        # before the journals, so that finished runs are read to the end
         states = [run.state() for run in runs]
         changed: list[dict[str, Any]] = []
         items: list[list[Any]] = []
@@ -150,8 +150,7 @@ class _LiveUpdates:
                         lines_before = self._lines.get(conversation.id, [])
                         lines = state["lines"]
                         self._lines[conversation.id] = lines
-                        # Most lines of a conversation stay as they are from one look to
-                        # the next.
+                        # Most lines of a conversation do not change between two reads.
                         state["lines"] = [
                             [line_number, *line]
                             for line_number, line in enumerate(lines)
@@ -188,7 +187,7 @@ def _format_event(name: str, value: object) -> str:
 
 
 async def earlier_exchanges(request: Request) -> Response:
-    """Send exchanges before a number."""
+    """Send the exchanges before a number."""
     run = _followed_run(request, request.path_params["run"])
     result = run.conversation(f"{run.path.name}/{request.path_params['conversation']}")
     if result is None:
@@ -197,7 +196,7 @@ async def earlier_exchanges(request: Request) -> Response:
         exchanges = result.last_exchanges(
             before=request.path_params["before"], most=MAX_INITIAL_EXCHANGES
         )
-    # in ASCII: texts may hold half a surrogate pair
+    # ASCII, because texts may contain lone surrogates
     return Response(json.dumps(exchanges), media_type="application/json")
 
 
@@ -208,37 +207,37 @@ ROUTES = [
 ]
 
 
-# --- Journals that grow.
+# --- Growing journals.
 
 
-# Bytes of a journal that are read before the others have their turn.
+# Bytes of a journal read before the others get their turn.
 AT_ONCE = 2_000_000
-# The most examples of a conversation that have a line of their own.
+# The most examples per conversation that have a line of their own.
 MOST_EXAMPLES = 200
-# Characters of a message that are shown.
+# The most characters shown of a message.
 LONGEST = 20_000
 
 
 class ExampleLine(NamedTuple):
-    """A planned example, as the page shows it in a line."""
+    """A planned example, as one line of the page."""
 
     name: str
     state: str = "to come"
-    """`to come`, `open`, `waiting` or `done`."""
+    """One of `to come`, `open`, `waiting` and `done`."""
     begin: int = 0
     end: int | None = None
-    """In tokens; None: it has not ended."""
+    """In tokens; None if it has not ended."""
     score: float | None = None
 
 
 class FollowedConversation:
-    """One journal, as far as it was read.
+    """One journal, up to the position read so far.
 
     Args:
         run: The run's name.
-        name: Which conversation.
+        name: The conversation's name.
         path: The journal.
-        tariff: What replies cost that do not say so.
+        tariff: The prices of replies that report no cost.
     """
 
     def __init__(
@@ -250,14 +249,14 @@ class FollowedConversation:
         self.id = f"{run}/{name.folder}"
         self.tariff = tariff
         self.version = 0
-        """Changes with whatever `state` tells."""
+        """Incremented whenever `state` changes."""
         self._begin(0)
 
     def _begin(self, inode: int) -> None:
         self.record = ConversationRecord()
         self._bill = Bill(self.tariff)
         self.trouble = ""
-        """Why nothing more is read; "" if all is well."""
+        """Why reading has stopped; "" if there is no problem."""
         self._inode = inode
         self._read = 0
         self._lines = 0
@@ -267,12 +266,13 @@ class FollowedConversation:
         self.version += 1
 
     def read_on(self) -> bool:
-        """Read on; return whether there is more to read at once."""
+        """Read further; return whether more can be read at once."""
         try:
             result = self.path.stat()
-            # Read from the start: offsets of the old file mean nothing in the new one.
+            # Read from the start: offsets in the old file are meaningless in the new
+            # one.
             if result.st_ino != self._inode or result.st_size < self._read:
-                # another file, or cut: a resumed run takes back what was torn
+                # another file, or truncated: a resumed run removes a torn line
                 self._begin(result.st_ino)
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
@@ -280,8 +280,7 @@ class FollowedConversation:
             trouble = getattr(error, "strerror", None) or str(error)
             if isinstance(error, FileNotFoundError):
                 trouble = "the journal was deleted"
-                # One that appears again in its place is another journal, whatever
-                # number the disk gives it.
+                # A file that reappears here is another journal, whatever its inode.
                 self._inode = 0
             if self.trouble != trouble:
                 self.trouble = trouble
@@ -291,7 +290,7 @@ class FollowedConversation:
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
-        # The speed is that of the last seconds: a mean over hours would hide a provider
+        # The speed covers the last seconds: a mean over hours would hide a provider
         # that slows down.
         while len(self._moved) > 1 and self._moved[0][0] < now - 15.0:
             self._moved.popleft()
@@ -318,7 +317,7 @@ class FollowedConversation:
             raise LtmError(f"{where} is not its header")
         text = self._chain.verify_line(line)
         if text is None:
-            # what a later version wrote says so
+            # raises for events of a later version
             events.decode_event(strip_checksum(line), where)
             raise LtmError(
                 f"{where} is damaged: ltm doctor --repair {shlex.quote(str(self.path.parent))} says more"
@@ -333,7 +332,7 @@ class FollowedConversation:
 
     @property
     def speed(self) -> int | None:
-        """Tokens in a second, lately; None where it did not move while it was watched."""
+        """Recent tokens per second; None if there was no progress while watching."""
         first, first_position = self._moved[0]
         last, last_position = self._moved[-1]
         if last > first:
@@ -351,8 +350,8 @@ class FollowedConversation:
                 examples.append(ExampleLine(for_screen(name)))
                 continue
             state = "waiting" if name in self._waiting else "open"
-            # A verdict may come before the end: the scenario goes on, but nothing can
-            # change for it.
+            # A verdict may come before the end: the scenario continues, but cannot
+            # change it.
             if record.end is not None or record.verdict is not None:
                 state = "done"
             score = record.verdict.score if record.verdict else None
@@ -361,7 +360,7 @@ class FollowedConversation:
         return examples
 
     def state(self) -> dict[str, Any]:
-        """Return what is shown of it, JSON values; its examples are told by their lines."""
+        """Return the conversation's state as JSON values; examples appear as lines."""
         record = self.record
         examples = self.examples()
         scores = [example.score for example in examples if example.score is not None]
@@ -399,12 +398,12 @@ class FollowedConversation:
     def last_exchanges(
         self, *, after: int = -1, before: int = 1_000_000_000, most: int = 100
     ) -> list[list[Any]]:
-        """Return the last exchanges with numbers between the two: number, who, tokens before, message, reply, fault.
+        """Return the last exchanges between two numbers: number, speaker, tokens before, message, reply, fault.
 
-        The reply of the message that waits for one is None.
+        The reply of a pending message is None.
         """
         items: list[list[Any]] = []
-        for number in reversed(self.record.messages):  # a message that has no reply yet
+        for number in reversed(self.record.messages):  # the pending message
             if number in self.record.replies:
                 break
             if after < number < before and (exchange := self.record.exchange(number)):
@@ -421,7 +420,7 @@ class FollowedConversation:
     def _exchange_item(
         self, exchange: Exchange, speaker: str, reply: str | None
     ) -> list[Any]:
-        """Return what is shown of an exchange; `reply`: None while it waits for one."""
+        """Return the displayed data of an exchange; `reply` is None while it is pending."""
         return [
             exchange.number,
             _shorten(speaker),
@@ -439,12 +438,12 @@ def _shorten(text: str) -> str:
 
 
 class FollowedRun:
-    """A run folder, as far as it was read; several pages may look at it."""
+    """A run folder, up to the positions read so far; shared by several pages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
-        """Held while anything of it is read: pages are answered by several threads."""
+        """Held while anything of the run is read, because several threads answer pages."""
         self._conversations: dict[ConversationName, FollowedConversation] = {}
         self._prices: Prices | None = None
         self._limits: dict[str, str] = {}
@@ -452,7 +451,7 @@ class FollowedRun:
         self._verdict = ""
 
     def read_on(self) -> tuple[list[FollowedConversation], bool]:
-        """Read on; return the conversations, and whether there is more to read at once."""
+        """Read further; return the conversations, and whether more can be read at once."""
         with self.lock:
             if self._prices is None and self.path.is_dir():
                 self._read_options()
@@ -467,7 +466,7 @@ class FollowedRun:
 
     def _read_options(self) -> None:
         if not any(self.path.glob("*/journal.jsonl")):
-            return  # its run file may not be there yet
+            return  # its run file may not exist yet
         try:
             options = read_run_file(self.path).options
             self._prices = read_prices(options.get("ltm_price") or ())
@@ -481,14 +480,14 @@ class FollowedRun:
             self._prices = read_prices(())
 
     def conversation(self, id_: str) -> FollowedConversation | None:
-        """Return a conversation by its id."""
+        """Return the conversation with an id, or None."""
         for conversation in list(self._conversations.values()):
             if conversation.id == id_:
                 return conversation
         return None
 
     def state(self) -> dict[str, Any]:
-        """Return what is shown of the run as a whole, JSON values."""
+        """Return the state of the whole run as JSON values."""
         is_there = self.path.is_dir()
         self._begun |= is_there
         over = (self.path / SUMMARY).exists()
@@ -518,7 +517,7 @@ class FollowedRun:
 
 
 def _how_it_ended(run: Path) -> str:
-    """Return what the gate of a run says, else its state."""
+    """Return the gate's verdict on a run, or else the run's state."""
     past = read_past(run)
     if past.gate == "unmeasurable":
         return "could not be measured"

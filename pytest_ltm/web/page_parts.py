@@ -1,4 +1,4 @@
-"""What pages share: templates, scripts and styles, and where runs are."""
+"""Shared parts of pages: templates, scripts, styles, and access to runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PageError(LtmError):
-    """A page that cannot be shown, with the status that says so."""
+    """A page that cannot be shown, with its HTTP status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -28,21 +28,20 @@ class PageError(LtmError):
 
 
 def render_template(template: str, *, status: int = 200, **shown: Any) -> Response:
-    """Return a page: a template that extends `layout.html.j2`, with what it shows.
+    """Render a template that extends `layout.html.j2`.
 
-    Whatever was said in a run passes the filter `harmless`, which shows control
-    characters as escapes.
+    Texts from a run must pass the filter `harmless`, which shows control characters as escapes.
     """
     text = _template_environment().get_template(template).render(**shown)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
 
 
 def run_folder(request: Request, name: str) -> Path:
-    """Return the folder of a run below the server's own; Refused if there is none."""
+    """Return the folder of a run below the server's own; PageError if there is none."""
     ltm_dir: Path = request.app.state.ltm_dir
     if name == request.app.state.awaited:
         return ltm_dir / "runs" / name  # it may not have begun
-    # Compared with what is there, not joined to a path: a name cannot climb out of the
+    # Compared with existing names, not joined to a path, so a name cannot escape the
     # folder.
     if name not in {path.name for path in (ltm_dir / "runs").glob("*")}:
         raise PageError(404, f"There is no run {name!r} here.")
@@ -66,7 +65,7 @@ def _template_environment() -> Environment:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Return scripts and styles by name; those of the report's page among them."""
+    """Return scripts and styles by name, including those of the report page."""
     static_folder = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reports.html") / "assets"
     shared = ("colours.css", "page.css", "charts.css", "theme.js")

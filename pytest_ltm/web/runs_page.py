@@ -1,4 +1,4 @@
-"""The list of runs: what each agent remembers by its newest run, and every run with its scores."""
+"""The list of runs: each agent's newest result, and every run with its scores."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ LINE_MARGIN = 10
 
 
 class AgentScores(Struct, frozen=True, kw_only=True):
-    """One agent of a run, with a score for each memory span."""
+    """One agent of a run, with its score at each memory span."""
 
     agent: str
     scores: tuple[str, ...]
-    """From the shortest span to the longest: `43% at 2k`."""
+    """Shortest span first, such as `43% at 2k`."""
 
     @property
     def text(self) -> str:
-        """The agent with its scores."""
+        """The agent followed by its scores."""
         return f"{self.agent} {', '.join(self.scores)}".rstrip()
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """A run in the list."""
+    """One run in the list."""
 
     name: str
     began: str
@@ -64,14 +64,14 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> str:
-        """The price as it is shown; "" where no agent reports it."""
+        """The formatted cost; "" if no agent reports it."""
         if self.cost_usd is None:
             return ""
         return f"${format_dollars(self.cost_usd)}"
 
     @property
     def text(self) -> str:
-        """Everything that the row shows, in lower case."""
+        """All text of the row in lower case, for the search."""
         agents = " ".join(agent.text for agent in self.agents)
         cells = [self.name, self.began, agents, self.suite]
         cells += [self.gate, self.cost, self.state]
@@ -87,13 +87,13 @@ SORTS: Mapping[str, Callable[[RunRow], Any]] = {
     "Cost": lambda row: row.cost_usd or 0.0,
     "State": lambda row: row.state,
 }
-"""What each column that can be sorted is sorted by."""
+"""The sort keys of the sortable columns."""
 CHOICES: Mapping[str, Callable[[RunRow], Sequence[str]]] = {
     "agent": lambda row: [agent.agent for agent in row.agents],
     "suite": lambda row: [row.suite],
     "state": lambda row: [row.state],
 }
-"""What the list can be cut down to, each with what a row has of it."""
+"""The filters of the list, each with the values that a row has for it."""
 
 
 def runs_page(request: Request) -> Response:
@@ -125,7 +125,7 @@ def runs_page(request: Request) -> Response:
 
 
 def _run_row(past: Past) -> RunRow:
-    """Return a run as the list shows it."""
+    """Return a run as a row of the list."""
     settings: Mapping[str, Any] = {}
     with suppress(LtmError):  # merged and imported runs have none
         settings = read_run_file(past.path).settings
@@ -147,7 +147,7 @@ def _run_row(past: Past) -> RunRow:
 
 
 def _agent_scores(past: Past, settings: Mapping[str, Any]) -> tuple[AgentScores, ...]:
-    """Return each agent with its scores; without any result, the agents that were asked for."""
+    """Return each agent with its scores, or only the requested agents if there are no results."""
     if not past.standings:
         agents = settings.get("agents")
         labels = list(agents) if isinstance(agents, dict) else []
@@ -165,20 +165,20 @@ def _agent_scores(past: Past, settings: Mapping[str, Any]) -> tuple[AgentScores,
 
 
 def _is_wanted(row: RunRow, words: Sequence[str], chosen: Mapping[str, str]) -> bool:
-    """Return whether a run has every word, and what was chosen."""
+    """Return whether a run matches all words and filters."""
     if not all(word in row.text for word in words):
         return False
     return all(value in CHOICES[name](row) for name, value in chosen.items())
 
 
 def _values_of(rows: Sequence[RunRow], name: str) -> list[str]:
-    """Return what can be chosen, in order."""
+    """Return the values of a filter, sorted."""
     values = set(chain.from_iterable(map(CHOICES[name], rows)))
     return sorted(values - {""})
 
 
 def _sort_link(column: str, sort: str, kept_query: Mapping[str, str]) -> str:
-    """Return the address that sorts by a column; a second time, the other way round."""
+    """Return the address that sorts by a column, or reverses the order if it is sorted already."""
     direction = column if sort == f"-{column}" else f"-{column}"
     return "/?" + urlencode({**kept_query, "sort": direction})
 
@@ -194,12 +194,12 @@ def _score_text(score: HistoricalScore) -> str:
     return f"{share} [{low} to {high}]"
 
 
-# --- What the page opens on: each agent's newest score, its verdict, a line over runs,
-# one sentence.
+# --- The top of the page: each agent's newest score, its verdict, a line over runs, one
+# sentence.
 
 
 def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
-    """Return what is shown of each agent, of those under test where there are any; the newest first."""
+    """Return the newest standing of each agent under test, or of all agents, newest first."""
     measured: list[tuple[Past, HistoricalScore]] = []
     for past in pasts:
         if past.state == "finished":
@@ -215,7 +215,7 @@ def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
 def _standing(
     agent: str, history: Sequence[tuple[Past, HistoricalScore]]
 ) -> dict[str, Any]:
-    """Return what is shown of an agent; `history`: its scores, the newest run first."""
+    """Return an agent's standing; `history` holds its scores, newest run first."""
     newest = history[0][0]
     scores = [score for past, score in history if past is newest]
     score = max(scores, key=lambda score: score.span or 0)
@@ -235,7 +235,7 @@ def _standing(
 
 
 def _agent_sentence(agent: str, past: Past) -> str:
-    """Return the sentence about an agent in its run; "" where the results are gone."""
+    """Return the sentence about an agent in its run; "" if the results are gone."""
     try:
         run = read_run(past.path)
     except LtmError:  # the summary may outlive the results
@@ -249,7 +249,7 @@ def _agent_sentence(agent: str, past: Past) -> str:
 
 
 def _line_marks(points: Sequence[tuple[Past, HistoricalScore]]) -> list[dict[str, Any]]:
-    """Return the places of a line's marks; one of another plan than the mark before begins another line."""
+    """Return the positions of a line's marks; a mark with another plan starts a new line."""
     step = (LINE_WIDTH - 2 * LINE_MARGIN) / max(len(points) - 1, 1)
     height = LINE_HEIGHT - 2 * LINE_MARGIN
     marks = []

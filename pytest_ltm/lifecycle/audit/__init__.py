@@ -1,1 +1,1 @@
-"""`ltm audit`: what is wrong with what a memory holds, found by stated rules and shown with its evidence."""
+"""`ltm audit`: finds faults in the contents of a memory by stated rules, each with its evidence."""

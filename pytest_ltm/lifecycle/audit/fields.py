@@ -1,4 +1,4 @@
-"""Tell which field of a memory's rows is the text, the id, the dates, the scope, by what stands in them."""
+"""Identifies the fields of a memory's rows (text, id, dates, scope) by their values."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from msgspec import Struct
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean, load_packaged_yaml
 from pytest_ltm.lifecycle.audit.memory_records import Dump, Row
 
-# Share of a field's values that must be of a kind for the field to be of that kind.
+# The share of a field's values that must be of a kind for the field to be of that kind.
 _MOST = 0.9
-# Times in seconds since 1970 that memories of agents may have: 2000 to 2100.
+# The range of plausible times in seconds since 1970: 2000 to 2100.
 _TIMES = (946_684_800, 4_102_444_800)
-# A field that names other records does so in at least this share of its values.
+# A field counts as links if at least this share of its values are ids of other records.
 _SOME = 0.5
 
 
 @cache
 def word_lists() -> Mapping[str, Sequence[str]]:
-    """Return the lists of audit.yml."""
+    """Return the word lists of audit.yml."""
     lists: Mapping[str, Sequence[str]] = load_packaged_yaml(__file__, "audit.yml")
     return lists
 
 
 class Fields(Struct, frozen=True):
-    """The names of the fields; "" or nothing where there is none of the kind."""
+    """The names of the fields; empty if there is none of a kind."""
 
     text: str
     id: str = ""
     date: str = ""
-    """Of several the one that says when a record was changed, else the latest on average."""
+    """The date of the last change; if that is not named, the date that is latest on average."""
     scope: tuple[str, ...] = ()
-    """Records in which one of these differs are not compared with each other."""
+    """Fields that separate records: those that differ in one are not compared."""
     links: tuple[str, ...] = ()
-    """Hold ids of other records."""
+    """Fields with ids of other records."""
     uses: str = ""
-    """How often, or when, a record was retrieved."""
+    """The field with the number or time of retrievals."""
 
 
 class Memory(Struct, frozen=True):
-    """One record."""
+    """One record of a memory."""
 
     place: str
     text: str
@@ -52,13 +52,13 @@ class Memory(Struct, frozen=True):
     scope: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     is_used: bool | None = None
-    """Whether it was ever retrieved; None: the dump does not say."""
+    """Whether the record was ever retrieved; None if the dump does not say."""
 
 
 def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields:
-    """Return which field is what; `text` and `scope` are taken as they are.
+    """Return the fields of a dump; `text` and `scope`, if given, are used unchanged.
 
-    ConfigurationError for a field that no row has, or where no field holds texts.
+    ConfigurationError if a named field is in no row, or if no field contains texts.
     """
     columns: dict[str, list[Any]] = {}
     for row in dump.rows:
@@ -93,7 +93,7 @@ def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields
 
 
 def _choose_text(columns: Mapping[str, Sequence[Any]], dump: Dump) -> str:
-    """Return the field with the most words a row."""
+    """Return the field with the most words per row."""
     words = {}
     for name, values in columns.items():
         texts = [value for value in values if isinstance(value, str)]
@@ -107,7 +107,7 @@ def _choose_text(columns: Mapping[str, Sequence[Any]], dump: Dump) -> str:
 
 
 def _choose_id(columns: Mapping[str, Sequence[Any]], rows: int) -> str:
-    """Return the first field that every row has, each with a value of its own."""
+    """Return the first field that has a unique value in every row."""
     for name, values in columns.items():
         texts = [str(value) for value in values if isinstance(value, (str, int))]
         is_unique = len(texts) == rows == len(set(texts))
@@ -166,7 +166,7 @@ def _share_known(values: Sequence[Any], ids: set[str]) -> float:
 
 
 def _iter_texts(values: Sequence[Any]) -> Iterator[str]:
-    """Yield the values of a column, and the members of those that are lists."""
+    """Yield the values of a column, with lists expanded."""
     for value in values:
         for member in value if isinstance(value, list) else (value,):
             if isinstance(member, (str, int)) and not isinstance(member, bool):
@@ -174,9 +174,9 @@ def _iter_texts(values: Sequence[Any]) -> Iterator[str]:
 
 
 def read_date(value: Any) -> datetime | None:
-    """Return a date or time as ISO 8601 or as seconds or milliseconds since 1970; None for anything else.
+    """Parse a date or time in ISO 8601, or in seconds or milliseconds since 1970; None for other values.
 
-    One without a zone counts as UTC.
+    Without a zone it counts as UTC.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -197,7 +197,7 @@ def read_date(value: Any) -> datetime | None:
 
 
 def read_memories(dump: Dump, fields: Fields) -> list[Memory]:
-    """Return the records of a dump; a row without a text has the text ""."""
+    """Return the records of a dump; a row without a text gets the text ""."""
     return [
         _read_memory(row, place, fields)
         for row, place in zip(dump.rows, dump.places, strict=True)

@@ -1,4 +1,4 @@
-"""The rules of `ltm audit`: what counts as a fault of a memory, and what shows it."""
+"""The rules of `ltm audit`: what counts as a fault of a memory, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ MEANINGS: Mapping[Kind, str] = {
     "junk": "tells nothing: no words, a question alone, code, or that something was said",
     "never retrieved": "was never retrieved",
 }
-# Share of the words of two memories that are common to both, for near duplicates.
+# The share of common words from which on two memories are near duplicates.
 SIMILAR = 0.8
-# Words that a memory must have to be looked for in others: shorter ones stand anywhere.
+# Shorter memories are not searched for in others: a few words may occur anywhere.
 SHORTEST_ECHOED = 4
-# Words of the shortest memory that is taken for a claim about something.
+# The fewest words of a memory that counts as a claim about something.
 SHORTEST_FRAME = 3
 
 _WORD = re.compile(r"\w+(?:['.,:/-]\w+)*")
@@ -59,7 +59,7 @@ _TOLD_SECRET = re.compile(
     r"(?P<value>[^\s\"'”]{4,})",
     re.IGNORECASE,
 )
-# Stand-ins for addresses are shown, and never compared with those of another audit.
+# Placeholders for addresses are shown, but never compared with those of another audit.
 _SALT = b"an audit counts, and forgets"
 _CODE = re.compile(r"\s*(?:```|[{\[<])")
 
@@ -69,38 +69,38 @@ class Finding(Struct, frozen=True):
 
     kind: Kind
     place: int
-    """The number of the memory, from 0."""
+    """The index of the memory, from 0."""
     evidence: str
-    """What shows it, without secrets."""
+    """The evidence, without secrets."""
     other: int | None = None
-    """The memory that it is compared with."""
+    """The index of the memory that it is compared with."""
 
 
 class Wording(Struct, frozen=True):
-    """The words of a memory, apart by what they do in a comparison."""
+    """The words of a memory by their role in comparisons."""
 
     plain: tuple[str, ...]
     values: frozenset[str]
-    """Words that name something: with a digit, or with a capital inside a sentence."""
+    """Words that name something: those with a digit, or with a capital inside a sentence."""
     frame: tuple[str, ...]
-    """The plain words without denials, and with "" in the place of the claim."""
+    """The words that are no values, without negations; "" marks the claim."""
     claim: str
-    """The last value; the last word where there is none."""
+    """The last value, or the last word if there is none."""
     is_denied: bool
     is_single: bool
-    """Whether the claim is of a kind of which there is one at a time: a name, a home, a favourite."""
+    """Whether only one such claim can hold at a time: a name, a home, a favourite."""
 
 
 def find_faults(
     memories: Sequence[Memory], retrieved: Collection[str] | None = None
 ) -> list[Finding]:
-    """Return all findings, by kind and place; a memory may have several.
+    """Return all findings, sorted by kind and place; a memory may have several.
 
-    `retrieved`: ids or texts of what was ever retrieved; None: only the dump itself says.
+    `retrieved`: ids or texts of retrieved records; None to rely on the dump alone.
     """
     wordings = [read_wording(memory.text) for memory in memories]
     junk = list(_find_junk(memories, wordings))
-    # what tells nothing is no second copy of anything
+    # junk is no duplicate of anything
     telling = sorted(set(range(len(memories))) - {finding.place for finding in junk})
     findings = [
         *junk,
@@ -117,7 +117,7 @@ def find_faults(
 
 
 def read_wording(text: str) -> Wording:
-    """Return the words of a text; a word at the head of a sentence is a value only if it has a digit."""
+    """Return the words of a text; a word that begins a sentence is a value only if it has a digit."""
     words: list[str] = []
     value_places: list[int] = []
     begins = True
@@ -148,7 +148,7 @@ def read_wording(text: str) -> Wording:
 
 
 def _claim_place(words: Sequence[str], value_places: Sequence[int]) -> int:
-    """Return where a sentence says what something is: its last value behind such a verb, else its last word."""
+    """Return the index of a sentence's claim: its last value after an identity verb, else its last word."""
     verbs = {*word_lists()["identity"], *word_lists()["one_at_a_time"]}
     if value_places and not verbs.isdisjoint(words[: value_places[-1]]):
         return value_places[-1]
@@ -160,7 +160,7 @@ def _denies(word: str) -> bool:
 
 
 def _is_single(words_before: Sequence[str], *, is_value: bool) -> bool:
-    """Return whether what stands before a claim is known to be true of one thing at a time."""
+    """Return whether the words before a claim imply that only one such claim holds at a time."""
     words = set(words_before)
     lists = word_lists()
     if not words.isdisjoint(lists["only_one"]):
@@ -172,7 +172,7 @@ def _is_single(words_before: Sequence[str], *, is_value: bool) -> bool:
 def _find_duplicates(
     memories: Sequence[Memory], wordings: Sequence[Wording], places: Sequence[int]
 ) -> Iterator[Finding]:
-    """Yield the memories of which an earlier one of the same scope has the same words, or nearly."""
+    """Yield memories with the same or nearly the same words as an earlier one in the same scope."""
     first: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     alike: dict[tuple[tuple[str, ...], frozenset[str]], list[int]] = defaultdict(list)
     for place in places:
@@ -192,10 +192,10 @@ def _find_duplicates(
 def _find_near(
     memories: Sequence[Memory], wordings: Sequence[Wording], places: Sequence[int]
 ) -> Iterator[Finding]:
-    """Yield those, of some with the same values, of which an earlier one shares most words.
+    """Yield memories that share most words with an earlier one, among those with the same values.
 
-    Two texts that share a share s of their words have one of the (1 - s) n + 1 rarest
-    words of either in common, so only these are looked up.
+    Two texts with a share s of common words have one of the (1 - s) n + 1 rarest words of either in common, so only
+    these are looked up.
     """
     words_by_place = {place: set(wordings[place].plain) for place in places}
     counts = Counter(chain.from_iterable(words_by_place.values()))
@@ -227,7 +227,7 @@ def _are_near(wording: Wording, earlier: Wording) -> bool:
 def _find_echoes(
     memories: Sequence[Memory], wordings: Sequence[Wording]
 ) -> Iterator[Finding]:
-    """Yield the memories that hold another one's words, and beside them a word for remembering."""
+    """Yield memories that repeat another one's words along with a word for remembering."""
     remembering = set(map(word_stem, word_lists()["remembering"]))
     by_beginning: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, wording in enumerate(wordings):
@@ -249,7 +249,7 @@ def _find_held(
     wordings: Sequence[Wording],
     by_beginning: Mapping[tuple[str, ...], Sequence[int]],
 ) -> tuple[int, int] | None:
-    """Return where in a memory another one begins, and which; None where none stands in it whole."""
+    """Return the index of another memory's words inside this one, and its place; None without one."""
     words = wording.plain
     for start in range(len(words) - SHORTEST_ECHOED + 1):
         beginning = words[start : start + SHORTEST_ECHOED]
@@ -264,7 +264,7 @@ def _find_held(
 def _find_changed_values(
     memories: Sequence[Memory], wordings: Sequence[Wording]
 ) -> Iterator[Finding]:
-    """Yield the memories that say "A is B" where another one says "A is C", or denies it."""
+    """Yield memories that say "A is B" where another one says "A is C" or denies it."""
     frames: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
     for place, (memory, wording) in enumerate(zip(memories, wordings, strict=True)):
         if len(wording.frame) >= SHORTEST_FRAME:
@@ -281,7 +281,7 @@ def _compare_claims(
     places: Sequence[int],
     number: int,
 ) -> Iterator[Finding]:
-    """Yield whether a memory about one thing is past, or says another thing than an earlier one."""
+    """Yield a finding if a memory is outdated or contradicts an earlier one on the same subject."""
     wording = wordings[place]
     date = memories[place].date
     evidence = quote_safely(memories[place].text)
@@ -302,7 +302,7 @@ def _compare_claims(
 
 
 def _exclude(first: Wording, second: Wording) -> bool:
-    """Return whether two memories of one frame cannot both be true."""
+    """Return whether two memories with the same frame cannot both be true."""
     if first.claim == second.claim:
         return first.is_denied != second.is_denied
     return first.is_single and not (first.is_denied or second.is_denied)
@@ -313,7 +313,7 @@ def _is_later(date: datetime | None, than: datetime | None) -> bool:
 
 
 def _find_private(memories: Sequence[Memory]) -> Iterator[Finding]:
-    """Yield what the redaction of logs would take out, each kind as one finding."""
+    """Yield what the redaction of logs would remove, one finding per kind."""
     for place, memory in enumerate(memories):
         redactor = Redactor(_SALT)
         plain = redact_secrets(memory.text)
@@ -330,7 +330,7 @@ def _find_private(memories: Sequence[Memory]) -> Iterator[Finding]:
 
 
 def _hide_told_secrets(text: str) -> str:
-    """Return a text without the secrets that it tells in a sentence: "the password is hunter2"."""
+    """Return a text without secrets stated in a sentence: "the password is hunter2"."""
 
     def hide(match: re.Match[str]) -> str:
         words = match["subject"].lower().split()
@@ -363,7 +363,7 @@ def _find_junk(
 
 
 def why_junk(text: str, wording: Wording) -> str:
-    """Return why a text tells nothing; "" if it may tell something."""
+    """Return why a text carries no information, or "" if it may."""
     if not any(letter.isalpha() for letter in text):
         return "no words"
     if is_code(text):
@@ -377,7 +377,7 @@ def why_junk(text: str, wording: Wording) -> str:
 
 
 def is_code(text: str) -> bool:
-    """Return whether a text is code or data: by its mark, its lines' ends, or because Python has a block in it."""
+    """Return whether a text is code or data: by a fence, by line endings, or by parsing it as Python."""
     if _CODE.match(text):
         return True
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
@@ -385,17 +385,17 @@ def is_code(text: str) -> bool:
         return True
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of an odd backslash
+            warnings.simplefilter("ignore")  # about invalid escapes
             statements = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    # What has no block may be a sentence, as "import goods" or "dog = Rex" are.
+    # Without a block it may be a sentence, like "import goods" or "dog = Rex".
     return any(hasattr(statement, "body") for statement in statements)
 
 
 @cache
 def _telling_nothing() -> frozenset[str]:
-    """Return the stems of function words, and of words which say that something was said."""
+    """Return the stems of function words, and of verbs of saying."""
     return frozenset(map(word_stem, (*STOP_WORDS, *word_lists()["saying"])))
 
 
@@ -411,7 +411,7 @@ def _find_unused(
 
 
 def quote_safely(text: str) -> str:
-    """Return a text as evidence: on one line, without what `_find_private` looks for."""
+    """Return a text as evidence: on one line, without private data."""
     return " ".join(_hide_private(text).split())
 
 

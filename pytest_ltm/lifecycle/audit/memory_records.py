@@ -1,4 +1,4 @@
-"""Read what a memory holds, from files of any of the common kinds, as rows of named values."""
+"""Reads the contents of a memory from files of common kinds, as rows of named values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from pytest_ltm.api.storage import ConfigurationError, open_regular, read_regular
 
-# For pytest: what is wrong with the file is in the message.
+# For pytest: the message has everything that is wrong with the file.
 __tracebackhide__ = True
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".md", ".txt", ".db", ".sqlite", ".sqlite3")
 _DATABASES = SUFFIXES[-3:]
-# The row of a list that holds plain texts has one field.
+# The only field of rows that come from a list of plain texts.
 TEXT = "text"
 _ITEM = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,4}[.)])\s+")
 _HEADING = re.compile(r"^#{1,6}\s")
@@ -31,19 +31,19 @@ Row = Mapping[str, Any]
 
 
 class Dump(Struct, frozen=True):
-    """The rows of a memory and where they were found."""
+    """The rows of a memory with their locations."""
 
     name: str
     rows: Sequence[Row]
-    """Nested objects are flattened: `metadata.user`."""
+    """Nested objects are flattened, as in `metadata.user`."""
     places: Sequence[str]
-    """Of each row: where it stands, for somebody who looks it up."""
+    """The location of each row, for readers who look it up."""
 
 
 def read_dump(path: Path) -> Dump:
-    """Return the records of a file, or of all files of a folder whose kind is known; links in it are not followed.
+    """Read the records of a file, or of all files of known kinds in a folder (links are not followed).
 
-    ConfigurationError where there is none, or a file cannot be read.
+    ConfigurationError if there is none, or if a file is unreadable.
     """
     if not path.is_dir():
         return _read_file(path)
@@ -125,7 +125,7 @@ def _rows_of_json(text: str, path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def dump_of_value(name: str, value: Any) -> Dump:
-    """Return the records in a JSON value: of its longest list of objects or texts; no rows where it has none."""
+    """Return the records in a JSON value, from its longest list of objects or texts; empty without one."""
     keys, values = _largest_list(value)
     return Dump(name, [_row_of(member) for member in values], list(keys))
 
@@ -138,7 +138,7 @@ def _parse_json(text: str, where: str) -> Any:
 
 
 def _largest_list(value: Any) -> tuple[Sequence[str], Sequence[Any]]:
-    """Return the longest list of objects or texts at any depth, or the longest object of objects, with its keys."""
+    """Return the longest list of objects or texts at any depth, or object of objects, with its keys."""
     best: tuple[Sequence[str], Sequence[Any]] = ((), ())
     waiting = [("", value)]
     while waiting:
@@ -156,14 +156,14 @@ def _largest_list(value: Any) -> tuple[Sequence[str], Sequence[Any]]:
         is_texts = isinstance(inner, list) and all(
             isinstance(member, str) for member in members
         )
-        # an object's own fields are no records unless each of them is an object
+        # an object's own fields are records only if each of them is an object
         if (is_table or is_texts) and len(members) > len(best[1]):
             best = keys, members
     return best
 
 
 def _row_of(value: Any) -> Row:
-    """Return an object with its nested objects flattened; any other value as a row of one field."""
+    """Return an object with nested objects flattened; any other value as a row with one field."""
     if not isinstance(value, dict):
         return {TEXT: value}
     row: dict[str, Any] = {}
@@ -178,7 +178,7 @@ def _row_of(value: Any) -> Row:
 
 
 def _rows_of_database(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of the table that holds the most prose."""
+    """Yield the rows of the database table with the most prose."""
     try:
         open_regular(path).close()
     except OSError as error:
@@ -216,7 +216,7 @@ def _count_words(rows: Sequence[Row]) -> int:
 
 
 def _rows_of_prose(text: str) -> Iterator[tuple[str, Row]]:
-    """Yield the items of lists, and the paragraphs between them; what stands above the text holds for all of it."""
+    """Yield list items and the paragraphs between them; front matter applies to all of them."""
     shared: dict[str, Any] = {}
     first_line = 1
     if front := _FRONT_MATTER.match(text):

@@ -1,4 +1,4 @@
-"""What `ltm audit` found, as text, as JSON and as a page."""
+"""The result of `ltm audit` as text, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTH = 100
 
 
 class Audit(Struct, frozen=True):
-    """The records of a memory and what is wrong with them."""
+    """The records of a memory with their faults."""
 
     name: str
     fields: Fields
@@ -35,12 +35,12 @@ class Audit(Struct, frozen=True):
         return [finding for finding in self.findings if finding.kind == kind]
 
     def share_of(self, kind: Kind) -> float:
-        """Return the share of memories that have a finding of a kind."""
+        """Return the share of memories that have a finding of this kind."""
         return len(self.of_kind(kind)) / len(self.memories)
 
     @property
     def clean_count(self) -> int:
-        """How many memories have no finding."""
+        """Number of memories without a finding."""
         return len(self.memories) - len({finding.place for finding in self.findings})
 
 
@@ -62,7 +62,7 @@ def text_lines(audit: Audit, limit: int) -> Iterator[str]:
 
 
 def describe_fields(fields: Fields) -> str:
-    """Return which field was taken for what."""
+    """Return a sentence on how the fields were identified."""
     parts = [f"text from {fields.text}"]
     if fields.id:
         parts.append(f"ids from {fields.id}")
@@ -87,7 +87,7 @@ def _evidence_lines(audit: Audit, finding: Finding) -> Iterator[str]:
 
 
 def audit_record(audit: Audit) -> dict[str, Any]:
-    """Return counts, shares and all findings as JSON has them."""
+    """Return counts, shares and all findings as JSON values."""
     return {
         "name": audit.name,
         "memories": len(audit.memories),
@@ -148,7 +148,7 @@ code {{ opacity: 0.75; }}
 
 
 def render_page(audit: Audit) -> str:
-    """Return a page with a section for each kind that was found."""
+    """Return a page with a section for each kind of finding."""
     return _PAGE.format(
         name=html.escape(audit.name),
         count=f"{len(audit.memories):,}",

@@ -1,6 +1,5 @@
-"""The card of a memory: what it kept, found and served, by a script that a seed draws.
+"""Memory cards: what a memory kept, found and served when it was tested with a seeded script.
 
-`script.py` draws what is told and asked, `play.py` plays it on a memory and records what
-was served, `figures.py` computes the figures from that record alone, `card.py` is the
-file, and `report.py` shows it.
+`script.py` draws the script, `play.py` plays it on a memory and records what was served, `figures.py` computes the
+figures from that record alone, `card.py` is the file format, and `report.py` renders it.
 """

@@ -1,4 +1,4 @@
-"""Card: the file of figures and records, how it is made, read, and recomputed."""
+"""Card: the file of figures and records; creating, reading and recomputing it."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ class CardRow(Struct, frozen=True):
     """One memory on a card."""
 
     memory: str
-    """Its spec."""
+    """The memory's spec."""
     package: str
-    """The package under test with its version, "" where the store names none."""
+    """The package under test with its version; "" if the store names none."""
     figures: Mapping[str, Rate]
     marks: Mapping[str, int]
-    """How many facts were asked for, and how many marks were lost at each stage."""
+    """Number of facts asked for, and of marks lost at each stage."""
     lost: Mapping[str, str]
-    """By fact, the stage at which its mark was lost."""
+    """The stage at which the mark was lost, by fact."""
     record: Record
     measured: Mapping[str, Any]
-    """Times and sizes, which differ between machines; never compared."""
+    """Times and sizes, which differ between machines and are never compared."""
     extraction: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """The recording of the model that extracted, with its number of calls; empty where texts are kept as they are."""
+    """The recorded extraction model with its number of calls; empty if texts are stored unchanged."""
 
     def compared(self) -> dict[str, Any]:
-        """Return what is equal on every machine."""
+        """Return the part that is equal on every machine."""
         extraction = {"extraction": dict(self.extraction)} if self.extraction else {}
         return {
             "memory": self.memory,
@@ -67,17 +67,17 @@ class CardRow(Struct, frozen=True):
 
 
 class Card(Struct, frozen=True):
-    """The figures of one memory or several on one script."""
+    """The figures of one or more memories on one script."""
 
     seed: int
     rows: tuple[CardRow, ...]
     script: int = VERSION
     format: str = FORMAT
     fingerprint: str = ""
-    """Of what is compared."""
+    """The fingerprint of the compared part."""
 
     def compared(self) -> dict[str, Any]:
-        """Return what is equal on every machine."""
+        """Return the part that is equal on every machine."""
         return {
             "format": self.format,
             "script": self.script,
@@ -86,7 +86,7 @@ class Card(Struct, frozen=True):
         }
 
     def own_fingerprint(self) -> str:
-        """Return the fingerprint of what it says."""
+        """Return the fingerprint computed from the contents."""
         text = json.dumps(self.compared(), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -98,7 +98,7 @@ def make_row(
     pace: Pace,
     model: ModelServer | None = None,
 ) -> CardRow:
-    """Play the script on a memory; return its row. StoreRaised where it raises. `model`: what stands in for one."""
+    """Play the script on a memory; return its row. StoreRaised if it raises. `model`: replaces the real one."""
     subject = Subject(make, pace)
     calls_before = len(model.taken) if model else 0
     try:
@@ -120,7 +120,7 @@ def make_row(
 def row_of(
     name: str, package: str, seed: int, record: Record, measured: Mapping[str, Any]
 ) -> CardRow:
-    """Return the row whose figures follow from a record."""
+    """Return the row with figures computed from a record."""
     figures = CardFigures(draw_script(seed), record)
     return CardRow(
         memory=name,
@@ -134,13 +134,13 @@ def row_of(
 
 
 def make_card(seed: int, rows: Sequence[CardRow]) -> Card:
-    """Return the card of rows."""
+    """Return a card with these rows."""
     card = Card(seed, tuple(rows))
     return Card(seed, tuple(rows), fingerprint=card.own_fingerprint())
 
 
 def card_json(card: Card) -> str:
-    """Return a card as JSON: indented but for the records, which nobody reads."""
+    """Return a card as JSON, indented except for the records, which are not meant for readers."""
     content = msgspec.to_builtins(card)
     records = []
     for row in content["rows"]:
@@ -153,7 +153,7 @@ def card_json(card: Card) -> str:
 
 
 def is_card(path: Path) -> bool:
-    """Return whether a file is a card, by its format."""
+    """Return whether a file is a card, judging by its format."""
     try:
         return str(_parse(path).get("format", "")).startswith(FORMAT[:-1])
     except (ConfigurationError, OSError):
@@ -161,7 +161,7 @@ def is_card(path: Path) -> bool:
 
 
 def read_card(path: Path) -> Card:
-    """Return the card of a file; ConfigurationError where it is none, or of another version."""
+    """Read the card in a file; ConfigurationError if it is not a card, or of another version."""
     record = _parse(path)
     if record.get("format") != FORMAT:
         raise ConfigurationError(
@@ -188,10 +188,10 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def find_forgeries(card: Card) -> Iterator[str]:
-    """Yield what a card says that does not follow from its records, a sentence each."""
+    """Yield the claims of a card that do not follow from its records, a sentence each."""
     for row in card.rows:
         computed = row_of(row.memory, row.package, card.seed, row.record, row.measured)
-        # No record shows what a model replied: `--replay` does.
+        # A record does not contain the model's replies: `--replay` checks them.
         computed = msgspec.structs.replace(computed, extraction=row.extraction)
         yield from differences(computed, row)
     if card.fingerprint != card.own_fingerprint():
@@ -201,7 +201,7 @@ def find_forgeries(card: Card) -> Iterator[str]:
 def check_recordings(
     card: Card, recordings: Mapping[str, Recording]
 ) -> tuple[list[str], list[str]]:
-    """Return which rows' recordings were found, and which differ from all of those given, a sentence each."""
+    """Return a sentence per recording that was found, and per row that matches none of those given."""
     found = []
     forged = []
     for row in card.rows:
@@ -231,7 +231,7 @@ def _holder_of(digest: Any, calls: Any, recordings: Mapping[str, Recording]) -> 
 
 
 def differences(right: CardRow, card_row: CardRow) -> Iterator[str]:
-    """Yield where a row says something else than the one that was computed."""
+    """Yield the differences between a row and the recomputed one."""
     for part in ("figures", "marks", "lost", "extraction"):
         computed = getattr(right, part)
         claimed = getattr(card_row, part)
@@ -254,7 +254,7 @@ _TITLES = {
 
 
 def show_value(value: Any) -> str:
-    """Return a figure as text: how many of how many, a number, a stage, or nothing."""
+    """Return a figure as text: `x of n`, a number, a stage, or "nothing"."""
     if isinstance(value, (tuple, list)):
         return f"{value[0]} of {value[1]}"
     return "nothing" if value is None else str(value)

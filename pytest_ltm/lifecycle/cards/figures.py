@@ -1,4 +1,4 @@
-"""The figures of a card, computed from the script and from the record of what was served, and from nothing else."""
+"""The figures of a card, computed only from the script and the record of what was served."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ltm.lifecycle.cards.script import FactLife, Script
 from pytest_ltm.lifecycle.facts import Fact
 
 Rate: TypeAlias = "tuple[int, int] | None"
-"""How many of how many; None where it could not be looked at."""
+"""The count and the total; None if it could not be measured."""
 MEANINGS: Mapping[str, str] = {
     "kept": "facts told once that any record has",
     "updated": "replaced facts whose new value any record has",
@@ -27,11 +27,11 @@ MEANINGS: Mapping[str, str] = {
     "duplicated": "facts told twice that more than one record has",
     "crossed": "facts that are served to the other user",
 }
-"""Each figure of a card and what it counts."""
+"""What each figure of a card counts."""
 ABSENCES = ("stale_served", "deleted_served", "duplicated", "crossed")
-"""Of these, none is best."""
+"""Figures for which zero is best."""
 STAGES = ("write", "find", "use")
-"""Where a mark may be lost."""
+"""The stages at which a mark may be lost."""
 _READING = NoteReading()
 
 
@@ -44,7 +44,7 @@ class CardFigures:
 
     @cached_property
     def rates(self) -> dict[str, Rate]:
-        """Each figure, by name."""
+        """The figures by name."""
         rates: dict[str, Rate] = {
             "kept": self._share_kept(is_replaced=False),
             "updated": self._share_kept(is_replaced=True),
@@ -63,13 +63,13 @@ class CardFigures:
 
     @cached_property
     def lost_marks(self) -> dict[str, str]:
-        """Of each fact whose question was not answered, the stage at which it was lost."""
+        """The stage at which the mark was lost, for each fact whose question was not answered."""
         stages = {life.name: self._stage(life) for life in self._current_lives}
         return {name: stage for name, stage in stages.items() if stage}
 
     @property
     def marks(self) -> dict[str, int]:
-        """How many marks there are, and how many were lost at each stage."""
+        """The total number of marks, and the number lost at each stage."""
         stages = list(self.lost_marks.values())
         counts = {stage: stages.count(stage) for stage in STAGES}
         return {"all": len(self._current_lives), **counts}
@@ -79,7 +79,7 @@ class CardFigures:
         return [life for life in self._lives if not life.is_withdrawn]
 
     def _stage(self, life: FactLife) -> str:
-        """Return where the mark of a fact was lost; "" if it was earned."""
+        """Return the stage at which the mark of a fact was lost, or "" if it was earned."""
         if not self._is_kept(life):
             return "write"
         served = self._record.served_to(life, "question")
@@ -88,7 +88,7 @@ class CardFigures:
         return "" if self._is_used(life, served) else "use"
 
     def _is_used(self, life: FactLife, served: Iterable[Served]) -> bool:
-        """Return whether the embedded reader answers with the current value from what was served."""
+        """Return whether the embedded reader answers with the current value, given what was served."""
         end = self._record.ended_at
         notes = _READING.choose_notes(map(_as_hit, served), end)
         task = Replying(
@@ -99,14 +99,14 @@ class CardFigures:
         return proof.state == "asserts" and proof.value == life.current.value
 
     def _is_kept(self, life: FactLife) -> bool:
-        """Return whether any record of its user has its current value, as far as export and searches show."""
+        """Return whether a record of the user has the current value, as shown by export or searches."""
         kinds = self._record.kept[life.user]
         if any(_count(texts, life.current) for texts in kinds.values()):
             return True
         return self._is_served(life, life.current)
 
     def _is_served(self, life: FactLife, fact: Fact) -> bool:
-        """Return whether any search of its user finds a fact."""
+        """Return whether any search of the user finds a fact."""
         for query_kind in ("question", "other words", "own words"):
             if _has(self._record.served_to(life, query_kind), fact):
                 return True
@@ -148,7 +148,7 @@ class CardFigures:
         return sum(self._is_served(life, life.told) for life in lives), len(lives)
 
     def _was_found(self, life: FactLife) -> bool:
-        """Return whether it was found before its change: without that, its absence shows nothing."""
+        """Return whether the fact was found before its change: otherwise its later absence shows nothing."""
         return _has(self._record.served_to(life, "before"), life.told)
 
     def _share_duplicated(self) -> Rate:
@@ -161,7 +161,7 @@ class CardFigures:
         served = self._record.served_to(life, "own words")
         copies = _count((text.text for text in served), life.told)
         kinds = self._record.kept[life.user]
-        # A summary may repeat what a record has; two records may not.
+        # A summary may repeat a record's text; two records may not.
         counts = [_count(texts, life.told) for texts in kinds.values()]
         return max([copies, *counts]) > 1
 

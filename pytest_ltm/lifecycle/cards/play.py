@@ -1,4 +1,4 @@
-"""Play a script on a memory, and record what it served: all that the figures of a card are computed from."""
+"""Plays a script on a memory, and records what it served: the only input of a card's figures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pytest_ltm.lifecycle.cards.script import ANN, BO, FactLife, Script
 from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
 
 MOST = 10
-"""Texts that are asked for in a search."""
-_SAMPLE = 8  # every which text is looked for at once, for the lag
+"""The number of texts requested per search."""
+_SAMPLE = 8  # searches for every such text immediately, to measure the lag
 _A_DAY = 10  # texts
-_PATIENCE = 3  # misses in a row after which nothing is polled for any more
+_PATIENCE = 3  # misses in a row after which polling stops
 DAY = timedelta(days=1)
 
 
 class Served(Struct, frozen=True):
-    """A text that was served, with what the memory said of it."""
+    """A served text, with the memory's own fields on it."""
 
     text: str
     at: datetime | None = None
@@ -34,30 +34,30 @@ class Served(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """One look at a fact: what was served, best first."""
+    """One search for a fact, with the results, best first."""
 
     life: str
-    """The fact's name."""
+    """The name of the fact."""
     way: str
-    """`before` its change; by its `question`, in `other words`, by its `own words`, `across`: by the other user."""
+    """One of `before` (its change), `question`, `other words`, `own words`, `across` (by the other user)."""
     served: tuple[int, ...]
-    """Places in the record's texts."""
+    """Indices into the record's texts."""
 
 
 class Record(Struct, frozen=True):
-    """What a memory did with a script."""
+    """A memory's behaviour on a script."""
 
     texts: tuple[Served, ...]
     looks: tuple[Look, ...]
     kept: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """By user and kind, what `export()` or `list()` gave; no kind where it has neither."""
+    """The result of `export()` or `list()` by user and kind; no kinds if the store has neither."""
     ended_at: datetime
-    """The told time of the last question."""
+    """The simulated time of the last question."""
     lacks: Mapping[str, str]
-    """What could not be looked at, and why."""
+    """What could not be measured, and why."""
 
     def served_to(self, life: FactLife, way: str) -> list[Served]:
-        """Return what was served in a look; ConfigurationError where the record has no such look."""
+        """Return the results of a search; ConfigurationError if the record does not have it."""
         for look in self.looks:
             if (look.life, look.way) == (life.name, way):
                 return [self.texts[place] for place in look.served]
@@ -65,7 +65,7 @@ class Record(Struct, frozen=True):
 
 
 class CardPlay:
-    """One play of a script on a memory."""
+    """Plays a script on one memory."""
 
     def __init__(self, subject: Subject, script: Script) -> None:
         self.subject = subject
@@ -78,7 +78,7 @@ class CardPlay:
         self._told = self._missed = 0
 
     def record(self) -> Record:
-        """Play all of it; return what was served."""
+        """Play the whole script and return the record."""
         self._tell_all()
         lives = self.script.lives_of(*self.users)
         self._change([life for life in lives if life.newer or life.is_withdrawn])
@@ -113,7 +113,7 @@ class CardPlay:
         self._told += 1
 
     def _look_at_once(self, user: str, text: str) -> None:
-        """Look for a text that has just been written, which shows the lag."""
+        """Search for a text that was just written, to measure the lag."""
         scope = self._scope(user)
         missed = self.subject.usage.missed
         self.subject.settle(scope)
@@ -124,7 +124,7 @@ class CardPlay:
             self.subject.pace = replace(self.subject.pace, polls=False)
 
     def _change(self, lives: Sequence[FactLife]) -> None:
-        """Replace and withdraw what the script says, once it has been looked for."""
+        """Search for each changing fact, then replace or withdraw it according to the script."""
         for life in lives:
             self._search(life, "before", life.user, life.told.question)
         self.subject.pass_time(DAY)
@@ -181,7 +181,7 @@ class CardPlay:
 
 
 def measure(subject: Subject, texts: int, size: int | None) -> dict[str, Any]:
-    """Return what calls took and how long a write was not readable: values that differ between machines."""
+    """Return call durations and the lag of writes: values that differ between machines."""
     seconds = subject.usage.seconds
     measured: dict[str, Any] = {
         f"{name} in s, p50/p95/p99": percentiles(seconds[name])
@@ -202,7 +202,7 @@ def measure(subject: Subject, texts: int, size: int | None) -> dict[str, Any]:
 
 
 def size_of(subject: Subject) -> int | None:
-    """Return its size in bytes; None where it does not tell."""
+    """Return the store's size in bytes; None if it does not report it."""
     try:
         return subject.size()
     except NotSupported:
@@ -210,7 +210,7 @@ def size_of(subject: Subject) -> int | None:
 
 
 def package_of(store: object) -> str:
-    """Return name and version of the package that a store says it tests; "" where it names none."""
+    """Return name and version of the package that a store claims to test; "" if it names none."""
     name = getattr(store, "package", "")
     if not isinstance(name, str) or not name:
         return ""

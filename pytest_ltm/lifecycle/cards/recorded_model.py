@@ -1,8 +1,8 @@
-"""Recorded model: the replies by which a memory extracts, kept in a file, so that its card needs no key.
+"""Recorded model: replies of the extraction model in a file, so that replaying a card needs no key.
 
-A server on loopback stands where `OPENAI_BASE_URL` leads. Recording, it asks the real
-model; replaying, it answers from the file. The file has the replies alone: a request is
-known by its hash, so no prompt of a library is copied.
+A server on the loopback interface takes the place of `OPENAI_BASE_URL`. It either asks the real model and records it,
+or answers from the file. The file contains only replies: requests are identified by their hash, so no prompts of a
+library are copied.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ ADDRESS = "OPENAI_BASE_URL"
 KEY = "OPENAI_API_KEY"
 _DEFAULT = "https://api.openai.com/v1"
 _LIMIT = 300.0
-"""Seconds for a reply of the real model."""
+"""The timeout in seconds for a reply of the real model."""
 _DAY = timedelta(days=1)
 _REFUSED = 400
-"""The lowest HTTP status of a refusal."""
+"""The lowest HTTP status that means a refusal."""
 _SHOWN = 200
 
 
 class ModelReply(NamedTuple):
-    """What a model answered to a request."""
+    """The reply of a model to one request."""
 
     request: str
-    """The request's hash."""
+    """The hash of the request."""
     status: int
     body: Any
 
 
 class Recording:
-    """Replies by request; of equal requests each has its own, and the last is repeated."""
+    """Replies by request; repeated requests get successive replies, then the last one again."""
 
     def __init__(self, replies: list[ModelReply]) -> None:
         self.replies = replies
@@ -59,7 +59,7 @@ class Recording:
             self._by_request[reply.request].append(reply)
 
     def take(self, request: str) -> ModelReply | None:
-        """Return the next reply to a request; None where there is none."""
+        """Return the next reply to a request; None if there is none."""
         replies = self._by_request.get(request, [])
         if len(replies) > 1:
             return replies.pop(0)
@@ -67,25 +67,25 @@ class Recording:
 
     @property
     def digest(self) -> str:
-        """What tells recordings apart, whatever order their calls came in."""
+        """Identifies the recording, whatever the order of its calls."""
         lines = sorted(json.dumps(reply, sort_keys=True) for reply in self.replies)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def has_part(self, digest: str, calls: int) -> bool:
-        """Return whether so many replies in a row have this digest: those of one memory of several."""
+        """Return whether `calls` consecutive replies have this digest: those of one memory of several."""
         starts = range(len(self.replies) - calls + 1)
         parts = (Recording(self.replies[start : start + calls]) for start in starts)
         return any(part.digest == digest for part in parts)
 
     def text(self) -> str:
-        """Return it as a file has it: a header, then a line for each reply."""
+        """Return the recording as file contents: a header, then one line per reply."""
         header = json.dumps({"format": FORMAT})
         rows = [json.dumps(reply._asdict()) for reply in self.replies]
         return "\n".join([header, *rows]) + "\n"
 
 
 def read_recording(path: Path) -> Recording:
-    """Return the recording in a file; ConfigurationError where it is none."""
+    """Read the recording in a file; ConfigurationError if it is not one."""
     try:
         header, *lines = read_regular(path).decode().splitlines()
         is_recording = json.loads(header).get("format") == FORMAT
@@ -104,7 +104,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def recordings_beside(path: Path) -> dict[str, Recording]:
-    """Return the recordings in a file's folder, by their names."""
+    """Return the recordings in the folder of a file, by name."""
     recordings = {}
     for other in sorted(path.absolute().parent.glob("*.jsonl")):
         with suppress(ConfigurationError):
@@ -113,17 +113,17 @@ def recordings_beside(path: Path) -> dict[str, Recording]:
 
 
 class ModelServer:
-    """Answers for a model, from a recording or from the real one, whose replies it keeps."""
+    """Answers for a model, either from a recording or by asking the real one and recording it."""
 
     def __init__(self, recording: Recording | None, upstream: str = "") -> None:
-        """`recording`: what is replayed; None: `upstream` is asked, a URL."""
+        """`recording` is replayed; if it is None, the model at the URL `upstream` is asked."""
         self._recording = recording
         self._upstream = upstream.rstrip("/")
         self._lock = threading.Lock()
         self.taken: list[ModelReply] = []
-        """What was answered so far."""
+        """The replies given so far."""
         self.missing = 0
-        """Requests that have no recording."""
+        """Number of requests without a recorded reply."""
 
     def answer(self, path: str, body: bytes, headers: Mapping[str, str]) -> ModelReply:
         """Return the reply to a request."""
@@ -165,7 +165,7 @@ _OF_CALL: Mapping[str, Any] = {"id": "recorded", "created": 0}
 
 
 def lasting_body(body: Any) -> Any:
-    """Return a chat reply without its number and times, so that equal replies give equal recordings."""
+    """Return a chat reply without its id and times, so that equal replies give equal recordings."""
     if not isinstance(body, dict) or "choices" not in body:
         return body
     kept = {name: value for name, value in body.items() if name not in _PASSING}
@@ -188,12 +188,12 @@ def _body_of(error: HTTPError) -> Any:
 
 
 def hash_request(path: str, body: bytes) -> str:
-    """Return what a request is known by: its path and JSON, without today's date."""
+    """Return the hash of a request: of its path and JSON, without today's date."""
     try:
         text = json.dumps(json.loads(body), sort_keys=True)
     except ValueError:
         text = body.decode("utf-8", "replace")
-    # Prompts tell the machine's date, and a recording is replayed on another day.
+    # Prompts contain the current date, but a recording may be replayed on another day.
     today = datetime.now(timezone.utc)
     for day in (today - _DAY, today, today + _DAY):
         text = text.replace(day.strftime("%Y-%m-%d"), "{today}")
@@ -202,7 +202,7 @@ def hash_request(path: str, body: bytes) -> str:
 
 @contextmanager
 def standing_in(server: ModelServer) -> Iterator[ModelServer]:
-    """Send what goes to OPENAI_BASE_URL to a server on loopback within the block."""
+    """Redirect OPENAI_BASE_URL to a server on the loopback interface within the block."""
     httpd = _HttpServer(("127.0.0.1", 0), _Handler)
     httpd.model = server
     thread = threading.Thread(target=httpd.serve_forever, args=(0.05,), daemon=True)
@@ -225,7 +225,7 @@ def standing_in(server: ModelServer) -> Iterator[ModelServer]:
 
 @contextmanager
 def recording_model(path: Path) -> Iterator[ModelServer]:
-    """Record what the model at OPENAI_BASE_URL replies within the block; write it at the end."""
+    """Record the replies of the model at OPENAI_BASE_URL within the block; write the file at its end."""
     server = ModelServer(None, os.environ.get(ADDRESS) or _DEFAULT)
     with standing_in(server):
         yield server
@@ -244,7 +244,7 @@ def recording_model(path: Path) -> Iterator[ModelServer]:
 
 @contextmanager
 def replayed_model(path: Path) -> Iterator[ModelServer]:
-    """Answer for the model from a file within the block; ConfigurationError after calls that it does not have."""
+    """Replace the model by a recording within the block; ConfigurationError at its end for lacking replies."""
     server = ModelServer(read_recording(path))
     with standing_in(server):
         yield server
@@ -260,7 +260,7 @@ class _HttpServer(ThreadingHTTPServer):
     model: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that broke off shows it itself."""
+        """Ignore the error: a disconnected client reports it itself."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -280,4 +280,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""

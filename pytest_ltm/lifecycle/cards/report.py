@@ -1,4 +1,4 @@
-"""A card as text, as a Markdown table and as a page."""
+"""Renders a card as text, as a Markdown table and as a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm.lifecycle.cards.figures import MEANINGS, STAGES, Rate
 
 
 def text_lines(card: Card) -> Iterator[str]:
-    """Yield a card as it is printed: figures, where marks were lost, and what was measured."""
+    """Yield the lines of a card: figures, lost marks and measurements."""
     for row in card.rows:
         package = f" ({row.package})" if row.package else ""
         yield f"{row.memory}{package}"
@@ -26,18 +26,18 @@ def text_lines(card: Card) -> Iterator[str]:
 
 
 def show_rate(rate: Rate) -> str:
-    """Return how many of how many; `-` where it could not be looked at."""
+    """Return a rate as `x/n`, or `-` if it could not be measured."""
     return "-" if rate is None else f"{rate[0]}/{rate[1]}"
 
 
 def meaning_of(row: CardRow, name: str, meaning: str) -> str:
-    """Return what a figure counts, or why it could not be looked at."""
+    """Return the meaning of a figure, or why it could not be measured."""
     lack = row.record.lacks.get(name)
     return f"not supported: {lack}" if lack else meaning
 
 
 def extraction_sentence(row: CardRow) -> str:
-    """Return what extracted the facts of a row, where a model did."""
+    """Return a sentence on the recorded model that extracted a row's facts."""
     calls = row.extraction["calls"]
     recording = row.extraction["recording"]
     return f"extracted by a recorded model: {calls} calls, recording {recording}"
@@ -57,7 +57,7 @@ def _lost_lines(row: CardRow) -> Iterator[str]:
 
 
 def table_lines(card: Card) -> Iterator[str]:
-    """Yield a card as a Markdown table, a row for each memory."""
+    """Yield a card as a Markdown table with a row per memory."""
     columns = [*MEANINGS, "answered", *(f"lost at {stage}" for stage in STAGES)]
     yield f"| memory | {' | '.join(name.replace('_', ' ') for name in columns)} |"
     yield f"|---|{'---|' * len(columns)}"
@@ -95,7 +95,7 @@ td:nth-child(2) {{ text-align: right; font-variant-numeric: tabular-nums; }}
 
 
 def render_page(card: Card) -> str:
-    """Return a page with a section for each memory."""
+    """Return a page with a section per memory."""
     rows = "\n".join(map(_section, card.rows))
     return _PAGE.format(rows=rows, fingerprint=card.fingerprint, seed=card.seed)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pytest_ltm.lifecycle.facts import SUBJECTS, Fact, FactMaker
 
 VERSION = 1
-"""Another one where the same seed draws another script."""
+"""Increased whenever the same seed draws a different script."""
 ANN = "ann"
 BO = "bo"
 _OF_ANN = 24
@@ -22,28 +22,28 @@ _REPEATED = 4
 
 @dataclass(frozen=True, slots=True)
 class FactLife:
-    """A fact and what becomes of it."""
+    """A fact and its later changes."""
 
     user: str
     told: Fact
     newer: Fact | None = None
-    """What replaces it."""
+    """The fact that replaces it."""
     is_withdrawn: bool = False
     is_repeated: bool = False
 
     @property
     def name(self) -> str:
-        """Whose fact it is, and about what."""
+        """The user and the subject of the fact."""
         return f"{self.user}'s {self.told.subject}"
 
     @property
     def current(self) -> Fact:
-        """The fact that holds in the end."""
+        """The fact that holds at the end."""
         return self.newer or self.told
 
     @property
     def current_text(self) -> str:
-        """The message that tells what holds in the end."""
+        """The message that states the fact that holds at the end."""
         if self.newer is None:
             return self.told.text
         return f"The name of my {self.newer.subject} is {self.newer.value} now."
@@ -51,18 +51,18 @@ class FactLife:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What is told, in this order: facts between others, repeated ones, new values; then withdrawals."""
+    """The messages in order: facts between fillers, repeated facts, new values, then withdrawals."""
 
     lives: tuple[FactLife, ...]
     others: tuple[str, ...]
-    """What ann tells beside, of the same things and of others; nobody asks for it."""
+    """Filler messages from ann about the same and other subjects, which are never asked for."""
 
     def lives_of(self, *users: str) -> list[FactLife]:
         """Return the facts of these users."""
         return [life for life in self.lives if life.user in users]
 
     def first_texts(self, users: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """Yield user and text of all that is told first, each fact between two others."""
+        """Yield user and text of all first statements, each fact between two fillers."""
         fillers = iter(self.others)
         for life in self.lives_of(*users):
             yield life.user, life.told.text
@@ -73,7 +73,7 @@ class Script:
 
 
 def draw_script(seed: int) -> Script:
-    """Return the script of a seed."""
+    """Draw the script of a seed."""
     rng = random.Random(f"memory card {VERSION}/{seed}")
     maker = FactMaker(rng)
     lives = [FactLife(ANN, fact) for fact in maker.facts(_OF_ANN)]
@@ -85,7 +85,8 @@ def draw_script(seed: int) -> Script:
         lives[number] = replace(lives[number], is_withdrawn=True)
     for number in range(_OF_ANN - _REPEATED, _OF_ANN):
         lives[number] = replace(lives[number], is_repeated=True)
-    # Of the same things as ann's, so that whoever mixes users up serves the wrong one.
+    # The same subjects as ann's, so that a memory which mixes up users serves the wrong
+    # value.
     shared = rng.sample(subjects, _OF_BO)
     lives += [FactLife(BO, Fact(subject, maker.value())) for subject in shared]
     rng.shuffle(lives)
