@@ -26,14 +26,14 @@ from benchmarks.worlds import (
     pairs,
     remembered,
 )
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.counts import Interval, cohen_kappa, wilson_interval
+from pytest_ltm.figures.statistics.paired_comparison import (
     Comparison,
     chance_here,
     compare_runs,
     compare_scenarios,
     power_of_test,
 )
-from pytest_ltm.figures.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow
 from pytest_ltm.figures.statistics.pass_rates import pass_rate
 from pytest_ltm.figures.statistics.spans_reached import effective_span

@@ -16,7 +16,7 @@ from math import sqrt
 from statistics import fmean, variance
 
 from benchmarks.worlds import CRASHES, EMPTIED, Drop, World, pairs
-from pytest_ltm.figures.statistics.comparison import COLLAPSES, compare_runs
+from pytest_ltm.figures.statistics.paired_comparison import COLLAPSES, compare_runs
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.statistics.totals import group_by
 

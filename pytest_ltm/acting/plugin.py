@@ -25,7 +25,7 @@ def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
         Figure(
             "acted",
             "share",
-            lazy("pytest_ltm.acting.figures:acted_share"),
+            lazy("pytest_ltm.acting.acted_share:acted_share"),
             "acted",
             missing="absent",
             definition="mean over examples of the share of checks of calls and files that passed",

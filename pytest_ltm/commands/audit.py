@@ -17,15 +17,15 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
 from pytest_ltm.commands.store_dump import dump_store, names_store
-from pytest_ltm.lifecycle.audit.fields import find_fields, read_memories
-from pytest_ltm.lifecycle.audit.findings import KINDS, Kind, find_faults
-from pytest_ltm.lifecycle.audit.memory_records import SUFFIXES, Dump, read_dump
-from pytest_ltm.lifecycle.audit.report import (
+from pytest_ltm.lifecycle.audit.audit_report import (
     Audit,
     audit_record,
     render_page,
     text_lines,
 )
+from pytest_ltm.lifecycle.audit.fields import find_fields, read_memories
+from pytest_ltm.lifecycle.audit.findings import KINDS, Kind, find_faults
+from pytest_ltm.lifecycle.audit.memory_records import SUFFIXES, Dump, read_dump
 
 EXCEEDED = 1
 """The exit status where more memories have a fault than `--at-most` allows."""

@@ -23,13 +23,13 @@ from pytest_ltm.lifecycle.cards.card import (
     make_row,
     read_card,
 )
+from pytest_ltm.lifecycle.cards.card_report import render_page, table_lines, text_lines
 from pytest_ltm.lifecycle.cards.recorded_model import (
     ModelServer,
     recording_model,
     recordings_beside,
     replayed_model,
 )
-from pytest_ltm.lifecycle.cards.report import render_page, table_lines, text_lines
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 
 DIFFERS = 1

@@ -21,7 +21,7 @@ from pytest_ltm.commands.arguments import (
     add_plans,
 )
 from pytest_ltm.figures.run_loading import read_run
-from pytest_ltm.figures.statistics.comparison import COLLAPSES
+from pytest_ltm.figures.statistics.paired_comparison import COLLAPSES
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.changes import (
@@ -31,11 +31,11 @@ from pytest_ltm.gate.changes import (
     compare_sides,
     one_agent,
 )
+from pytest_ltm.gate.gate_markdown import comparison_markdown
 from pytest_ltm.gate.gate_rules import Rule
-from pytest_ltm.gate.markdown import comparison_markdown
 from pytest_ltm.gate.sides import AGENT, find_side
 from pytest_ltm.gate.verdict import STATUS, GateVerdict, decide_gate
-from pytest_ltm.reports.markdown import add_to_step_summary
+from pytest_ltm.reports.run_markdown import add_to_step_summary
 from pytest_ltm.reports.verification import DIFFERS, discrepancy_sentences
 
 WIDTH = 80

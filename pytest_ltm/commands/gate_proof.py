@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from pytest_ltm.api.storage import ConfigurationError
-from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.guessing import guessing_test
+from pytest_ltm.figures.columns import guessing_test, result_columns
 from pytest_ltm.gate.baseline import FOLDER, load_baseline
 
 BASELINE = "main"

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from pytest_ltm.commands.pytest_runs import play_run
-from pytest_ltm.figures.statistics.comparison import sign_flips
+from pytest_ltm.figures.statistics.paired_comparison import sign_flips
 from pytest_ltm.figures.statistics.pairs import SignUnit
 from pytest_ltm.figures.statistics.totals import scores_by_scenario
 

@@ -43,7 +43,7 @@ from pytest_ltm.figures.run_loading import LoadedRun, read_run, results_in
 from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
-from pytest_ltm.gate.markdown import gate_section
+from pytest_ltm.gate.gate_markdown import gate_section
 from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
@@ -60,7 +60,7 @@ from pytest_ltm.reports.history import (
     result_standings,
 )
 from pytest_ltm.reports.html.page import build_report
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.verification import discrepancy_notices, mark_discrepancies
 
 T = TypeVar("T")

@@ -77,72 +77,16 @@ _NAMES = (
     "Pilar",
 )
 # Long words, which also a bot that goes by words takes for telling.
-_THINGS = (
-    "locker",
-    "garage",
-    "bicycle",
-    "suitcase",
-    "boathouse",
-    "cellar",
-    "letterbox",
-    "cabinet",
-    "workshop",
-    "greenhouse",
-    "caravan",
-    "gazebo",
-    "marina",
-    "pantry",
-    "laundry",
-    "studio",
-    "gallery",
-    "archive",
-    "stable",
-    "hangar",
-    "balcony",
-    "printer",
-    "tablet",
-    "scooter",
-    "tractor",
-    "trailer",
-    "projector",
-    "chalet",
-    "bunker",
-    "terrace",
-    "veranda",
-    "cottage",
-    "library",
-    "harpsichord",
-    "telescope",
-    "microscope",
-    "freezer",
-    "dishwasher",
-    "thermostat",
-    "doorbell",
-    "intercom",
-    "elevator",
-    "turnstile",
-    "briefcase",
-    "toolbox",
-    "moneybox",
-    "lighthouse",
-    "windmill",
-    "snowmobile",
-    "hammock",
-    "aquarium",
-    "aviary",
-    "beehive",
-    "wardrobe",
-    "pavilion",
-    "scarecrow",
-    "sandpit",
-    "carport",
-    "birdhouse",
-    "chessboard",
-    "typewriter",
-    "binoculars",
-    "accordion",
-    "rucksack",
-)
+_LONG_WORDS = """
+locker garage bicycle suitcase boathouse cellar letterbox cabinet workshop greenhouse
+caravan gazebo marina pantry laundry studio gallery archive stable hangar balcony
+printer tablet scooter tractor trailer projector chalet bunker terrace veranda cottage
+library harpsichord telescope microscope freezer dishwasher thermostat doorbell
+intercom elevator turnstile briefcase toolbox moneybox lighthouse windmill snowmobile
+hammock aquarium aviary beehive wardrobe pavilion scarecrow sandpit carport birdhouse
+chessboard typewriter binoculars accordion rucksack
+"""
+_THINGS = tuple(_LONG_WORDS.split())
 
 
 class Exchange(Struct, frozen=True):

@@ -22,7 +22,11 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.model import ENDED_SOMEHOW, NO_ORACLE, Mishap, add_mishaps
 from pytest_ltm.figures.statistics.counts import Interval
-from pytest_ltm.figures.statistics.guessing import ScoredDraws, compare_with_guessing
+from pytest_ltm.figures.statistics.guessing import (
+    GuessingTest,
+    ScoredDraws,
+    compare_with_guessing,
+)
 from pytest_ltm.figures.statistics.pass_rates import (
     PassRate,
     pass_rate,
@@ -439,3 +443,27 @@ def known_sum(values: Iterable[Number | None]) -> Number | None:
     if known_values:
         return reduce(operator.add, known_values)
     return None
+
+
+# --- Which columns show memory at all: the one question that every claim about an agent asks.
+
+
+def guessing_test(column: Column) -> GuessingTest:
+    """Compare a column with guessing; without any score it shows no memory."""
+    share = column.accuracy_lower_bound
+    return compare_with_guessing(share or 0.0, column.cells.values())
+
+
+def only_guesses(columns: Iterable[Column]) -> bool:
+    """Return whether something has a score, but nothing is significantly better than guessing."""
+    scored = [column for column in columns if column.out_of]
+    return bool(scored) and not columns_with_memory(scored)
+
+
+def columns_with_memory(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that are significantly better than guessing, tested jointly."""
+    return [
+        column
+        for column in columns
+        if guessing_test(column).shows_memory(claims=len(columns))
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_ltm.api.storage import pluralize
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.paired_comparison import (
     ALPHA,
     Comparison,
     chance_here,

@@ -26,10 +26,10 @@ from pytest_ltm.figures.text import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm.figures.statistics.comparison import Comparison
+    from pytest_ltm.figures.statistics.paired_comparison import Comparison
 
 # Few runs have a measure with a control to compare.
-_compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
+_compare_runs = lazy("pytest_ltm.figures.statistics.paired_comparison:compare_runs")
 # Heading of the row of means over all examples that have a measure (micro means).
 ALL_EXAMPLES = "all examples"
 _GAP = "  "

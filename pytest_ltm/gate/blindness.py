@@ -7,7 +7,7 @@ from itertools import product
 
 from msgspec import structs
 
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.paired_comparison import (
     Comparison,
     compare_runs,
     compare_scenarios,

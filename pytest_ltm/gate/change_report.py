@@ -18,10 +18,9 @@ from pytest_ltm.api.storage import (
     one_line,
     pluralize,
 )
-from pytest_ltm.figures.columns import columns_of_conversations
+from pytest_ltm.figures.columns import columns_of_conversations, only_guesses
 from pytest_ltm.figures.comparison_text import comparison_text
-from pytest_ltm.figures.guessing import only_guesses
-from pytest_ltm.figures.statistics.comparison import Comparison
+from pytest_ltm.figures.statistics.paired_comparison import Comparison
 from pytest_ltm.figures.text import (
     clip_text,
     p_text,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.api.storage import join_some
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.paired_comparison import (
     compare_runs,
     compare_scenarios,
     score_of,

@@ -18,13 +18,13 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.scenarios import natural_sort_key
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean, first_and_rest
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.counts import mcnemar_probability
+from pytest_ltm.figures.statistics.paired_comparison import (
     COLLAPSES,
     Comparison,
     compare_runs,
     compare_scenarios,
 )
-from pytest_ltm.figures.statistics.counts import mcnemar_probability
 from pytest_ltm.figures.statistics.pairs import Pair, Paired, pair_rows, pass_pairs
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.gate.plan_facts import (

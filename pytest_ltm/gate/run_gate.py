@@ -30,9 +30,8 @@ from pytest_ltm.api.session import (
 )
 from pytest_ltm.api.session import options as _options
 from pytest_ltm.api.storage import LtmError, did_you_mean, one_line
-from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.guessing import only_guesses
-from pytest_ltm.figures.statistics.comparison import COLLAPSES
+from pytest_ltm.figures.columns import only_guesses, result_columns
+from pytest_ltm.figures.statistics.paired_comparison import COLLAPSES
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.text import wrap_texts
 from pytest_ltm.gate import change_report
@@ -47,8 +46,8 @@ from pytest_ltm.gate.changes import (
     compare_sides,
     one_agent,
 )
+from pytest_ltm.gate.gate_markdown import gate_section
 from pytest_ltm.gate.gate_rules import Rule
-from pytest_ltm.gate.markdown import gate_section
 from pytest_ltm.gate.plan_facts import facts_of
 from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
 from pytest_ltm.gate.verdict import GateVerdict, decide_gate

@@ -14,7 +14,7 @@ from pytest_ltm.api.journal import (
     at_span,
     why_unmeasured,
 )
-from pytest_ltm.figures.statistics.comparison import COLLAPSES
+from pytest_ltm.figures.statistics.paired_comparison import COLLAPSES
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.gate.change_rules import check_change, check_span_change
 from pytest_ltm.gate.changes import Change, Changes

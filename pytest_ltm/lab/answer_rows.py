@@ -27,7 +27,7 @@ from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, is_abstention
-from pytest_ltm.lab.answer_fields import (
+from pytest_ltm.lab.row_fields import (
     Leaf,
     RowFields,
     holds_one_text,

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from pytest_ltm.agents.memory.scopes import Scope
-from pytest_ltm.lifecycle.facts import Fact, FactMaker
 from pytest_ltm.lifecycle.row import Row
 from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
+from pytest_ltm.lifecycle.told_facts import Fact, FactMaker
 
 _SHOWN = 80
 DAY = timedelta(days=1)

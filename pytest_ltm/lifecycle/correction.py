@@ -6,16 +6,22 @@ from collections.abc import Sequence
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import Bench, asserted_in, first_of
-from pytest_ltm.lifecycle.facts import Fact
+from pytest_ltm.lifecycle.told_facts import Fact
+
+
+def _tell_two_facts(bench: Bench) -> tuple[Scope, Fact, Fact]:
+    """Tell a fact that is corrected later, and a neighbour that is not; return whose they are, and both."""
+    scope = bench.user("ann")
+    fact, neighbour = bench.make_facts.facts(2)
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
+    return scope, fact, neighbour
 
 
 def replace_a_value(bench: Bench) -> None:
     """Serve the new value as the current one after a user has replaced the old one."""
-    scope = bench.user("ann")
-    (fact, neighbour) = bench.make_facts.facts(2)
+    scope, fact, neighbour = _tell_two_facts(bench)
     newer = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], scope)
-    bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", scope)
     look_at_correction(bench, scope, [fact], newer, neighbour)
 
@@ -41,11 +47,8 @@ def replace_by_update(bench: Bench) -> None:
 
 def go_back_to_a_value(bench: Bench) -> None:
     """Serve the first value again after a user has returned to it."""
-    scope = bench.user("ann")
-    (fact, neighbour) = bench.make_facts.facts(2)
+    scope, fact, neighbour = _tell_two_facts(bench)
     between = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], scope)
-    bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(f"The name of my {fact.subject} is {between.value} now.", scope)
     bench.row.control("new one next", bench.missing(between, scope))
     bench.tell_text(f"The name of my {fact.subject} is {fact.value} again.", scope)
@@ -54,10 +57,7 @@ def go_back_to_a_value(bench: Bench) -> None:
 
 def retract_without_replacement(bench: Bench) -> None:
     """Stop serving a retracted value as current, although nothing replaces it."""
-    scope = bench.user("ann")
-    (fact, neighbour) = bench.make_facts.facts(2)
-    bench.tell([fact, neighbour], scope)
-    bench.row.control("old one first", bench.missing(fact, scope))
+    scope, fact, neighbour = _tell_two_facts(bench)
     bench.tell_text(
         f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )
@@ -84,11 +84,8 @@ def refine_a_part(bench: Bench) -> None:
 
 def prefer_what_the_user_said(bench: Bench) -> None:
     """Keep the user's statement against the assistant's, and never serve a guess as the user's word."""
-    scope = bench.user("ann")
-    (fact, neighbour) = bench.make_facts.facts(2)
+    scope, fact, neighbour = _tell_two_facts(bench)
     guess = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], scope)
-    bench.row.control("old one first", bench.missing(fact, scope))
     if not bench.subject.takes("add", "role"):
         bench.row.lacks("guess", "add() takes no role, so nothing tells who spoke")
         return
@@ -105,10 +102,7 @@ def prefer_what_the_user_said(bench: Bench) -> None:
 
 def keep_rejected_values_out(bench: Bench) -> None:
     """Keep a retracted value out when the conversation is read in again, even in capitals or a month later."""
-    scope = bench.user("ann")
-    (fact, neighbour) = bench.make_facts.facts(2)
-    bench.tell([fact, neighbour], scope)
-    bench.row.control("old one first", bench.missing(fact, scope))
+    scope, fact, neighbour = _tell_two_facts(bench)
     bench.tell_text(
         f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import DAY, Bench, first_of, found_in
-from pytest_ltm.lifecycle.facts import Fact
+from pytest_ltm.lifecycle.told_facts import Fact
 
 _WHOSE = "which had been deleted"
 

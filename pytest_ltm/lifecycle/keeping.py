@@ -11,8 +11,8 @@ from statistics import median
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import DAY, Bench, first_of, shown
-from pytest_ltm.lifecycle.facts import Fact
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
+from pytest_ltm.lifecycle.told_facts import Fact
 
 _K = 3
 _FITTING = 12

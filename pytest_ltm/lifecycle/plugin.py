@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
     """Register the suite."""
     begin: Callable[[pytest.Config], None] = lazy(
-        "pytest_ltm.lifecycle.items:begin_lifecycle"
+        "pytest_ltm.lifecycle.lifecycle_session:begin_lifecycle"
     )
     register(
         OwnSuite(

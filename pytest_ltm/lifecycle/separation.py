@@ -8,9 +8,9 @@ from itertools import chain
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.bench import Bench, first_of, found_in, shown
-from pytest_ltm.lifecycle.facts import Fact
 from pytest_ltm.lifecycle.keeping import run_writers
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
+from pytest_ltm.lifecycle.told_facts import Fact
 
 _WILDCARDS = ("*", "%", "", "all", ".*")
 _EACH = 12

@@ -8,6 +8,7 @@ from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.locales.codes import CODES, parse_language_list
+    from pytest_ltm.locales.phrasing import capital, either, filled, variants, worded
     from pytest_ltm.locales.spoken import (
         ENGLISH,
         Gloss,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         load_language,
         parse_languages,
     )
-    from pytest_ltm.locales.wording import capital, either, filled, variants, worded
 
 __all__ = [
     "CODES",
@@ -41,6 +41,6 @@ __getattr__, __dir__ = lazy_exports(
     {
         "codes": "CODES parse_language_list",
         "spoken": "ENGLISH Gloss Language Spoken detect_language load_language parse_languages",
-        "wording": "capital either filled variants worded",
+        "phrasing": "capital either filled variants worded",
     },
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pytest_ltm.api.model import Evaluator, Replies, Score, Unscored, evidence_snippet
 from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.locales.codes import CODES, check_code, split_languages
-from pytest_ltm.locales.wording import anchor_of, capital, pattern_of, variants
+from pytest_ltm.locales.phrasing import anchor_of, capital, pattern_of, variants
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms

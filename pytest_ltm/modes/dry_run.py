@@ -44,7 +44,7 @@ from pytest_ltm.figures.forecast import (
 from pytest_ltm.judges.connection import JudgeConnection
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.modes.asked_models import users_for
-from pytest_ltm.reports.forecast import PriceSource, forecast_lines
+from pytest_ltm.reports.forecast_lines import PriceSource, forecast_lines
 from pytest_ltm.users.simulated_user import UserQuestion
 from pytest_ltm.users.user_connection import (
     USER_MODEL_NAME,

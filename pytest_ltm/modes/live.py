@@ -55,7 +55,7 @@ from pytest_ltm.api.session import (
 from pytest_ltm.api.storage import errors as _errors
 from pytest_ltm.api.storage import is_secret_name, redact_secrets, redacted_data
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
-from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.modes.traces_option import RECEIVER
 from pytest_ltm.records import recording as _recording
 from pytest_ltm.records.recorded_results import recorded_result
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
     """Register the option of traces."""
-    from pytest_ltm.modes.options import TRACES
+    from pytest_ltm.modes.traces_option import TRACES
 
     register(TRACES)
 
@@ -49,8 +49,8 @@ def pytest_ltm_start(config: pytest.Config) -> None:
     """Have this session's kinds of agents used, what they replace named, and their spans received."""
     from pytest_ltm.api import is_given
     from pytest_ltm.modes.agent_sources import use_session_kinds
-    from pytest_ltm.modes.options import TRACES
     from pytest_ltm.modes.replaced import ReplacedParts
+    from pytest_ltm.modes.traces_option import TRACES
 
     config.pluginmanager.register(ReplacedParts(config), "ltm-replaced")
     use_session_kinds(config)

@@ -4,11 +4,41 @@ from __future__ import annotations
 
 import importlib
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.api.session import option_value, read_option
-from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.api.session import (
+    IntegerParser,
+    Option,
+    OptionGroup,
+    option_value,
+    read_option,
+)
+
+if TYPE_CHECKING:
+    from pytest_ltm.modes.span_receiver import SpanReceiver
+
+# What takes in the spans of agents, where a run is to.
+RECEIVER: pytest.StashKey[SpanReceiver] = pytest.StashKey()
+
+
+def parse_traces_port(text: str) -> int | None:
+    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
+    if not text:
+        return None
+    if text == "auto":
+        return 0
+    return IntegerParser(1)(text)
+
+
+TRACES = Option(
+    "--ltm-traces",
+    "auto|PORT",
+    "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
+    group=OptionGroup.AGENTS,
+    parse=parse_traces_port,
+)
 
 
 def receive_traces(config: pytest.Config) -> None:
@@ -27,7 +57,7 @@ def receive_traces(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--ltm-traces needs an extra. Install it with: pip install 'pytest-ltm[otel]'"
         ) from None
-    from pytest_ltm.modes.traces import SpanReceiver
+    from pytest_ltm.modes.span_receiver import SpanReceiver
 
     apart = option_value(config, "ltm_concurrency") != 1
     receiver = config.stash[RECEIVER] = read_option(

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         read_model,
     )
     from pytest_ltm.providers.provider import Provider
-    from pytest_ltm.providers.refusal import RequestRefused
-    from pytest_ltm.providers.registry import (
+    from pytest_ltm.providers.provider_registry import (
         PROVIDERS,
         model_forms,
         names_model,
@@ -43,7 +42,8 @@ if TYPE_CHECKING:
         provider_of,
         suggest_provider,
     )
-    from pytest_ltm.providers.sharing import share_limits
+    from pytest_ltm.providers.refusal import RequestRefused
+    from pytest_ltm.providers.shared_limits import share_limits
 
 __all__ = [
     "LISTED",
@@ -84,7 +84,7 @@ __getattr__, __dir__ = lazy_exports(
         "models": "LISTED key_names list_price open_model read_model",
         "provider": "Provider",
         "refusal": "RequestRefused",
-        "registry": "PROVIDERS model_forms names_model provider_names provider_of suggest_provider",
-        "sharing": "share_limits",
+        "provider_registry": "PROVIDERS model_forms names_model provider_names provider_of suggest_provider",
+        "shared_limits": "share_limits",
     },
 )

@@ -41,7 +41,7 @@ from pytest_ltm.providers.refusal import (
     takes_not,
     too_long,
 )
-from pytest_ltm.providers.sharing import SHARING
+from pytest_ltm.providers.shared_limits import SHARING
 from pytest_ltm.providers.transport import Arrived, ClientGuard, Unreached
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from pytest_ltm.api.storage import (
     sleep_interruptibly,
     stopwatch_seconds,
 )
-from pytest_ltm.providers.sharing import SHARING
+from pytest_ltm.providers.shared_limits import SHARING
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ from pytest_ltm.providers.chat_responses import (
     response_of,
 )
 from pytest_ltm.providers.provider import check_ready
-from pytest_ltm.providers.registry import COMMAND, provider_names, provider_of
+from pytest_ltm.providers.provider_registry import COMMAND, provider_names, provider_of
 from pytest_ltm.providers.specs import Spec
 
 if TYPE_CHECKING:

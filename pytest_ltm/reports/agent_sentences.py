@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm.api.journal import RunResult, span_place
 from pytest_ltm.api.storage import join_words, lazy, one_line, pluralize
-from pytest_ltm.figures.columns import Column
-from pytest_ltm.figures.guessing import columns_with_memory, guessing_test
+from pytest_ltm.figures.columns import Column, columns_with_memory, guessing_test
 from pytest_ltm.figures.sentences import short_span
 from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_percent, p_text
 
 if TYPE_CHECKING:
-    from pytest_ltm.figures.statistics.comparison import Comparison
+    from pytest_ltm.figures.statistics.paired_comparison import Comparison
 
 # Needed only for runs with several agents, and with an isolated score.
-_compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
+_compare_runs = lazy("pytest_ltm.figures.statistics.paired_comparison:compare_runs")
 _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
 

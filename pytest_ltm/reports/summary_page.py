@@ -31,7 +31,7 @@ class SummaryPage:
         """Write the summary to all requested places; return the problems."""
         if not (self.path or self._is_shown or os.environ.get(STEP_SUMMARY)):
             return []
-        from pytest_ltm.reports.markdown import add_to_step_summary, run_markdown
+        from pytest_ltm.reports.run_markdown import add_to_step_summary, run_markdown
 
         text = run_markdown(result, sentences=sentences, sections=sections)
         if self._is_shown:

@@ -58,7 +58,7 @@ def pytest_ltm_report_sections(result: RunResult) -> Section | None:
 
     if not any(map(is_poison, result.scenarios)):
         return None
-    from pytest_ltm.trust.report import trust_section
+    from pytest_ltm.trust.trust_report import trust_section
 
     return trust_section(result)
 

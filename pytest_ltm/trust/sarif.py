@@ -23,7 +23,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.reports.exports.output import ExportTarget
-from pytest_ltm.trust.findings import PoisonFinding, folder_findings
+from pytest_ltm.trust.planted_texts import PoisonFinding, folder_findings
 
 if TYPE_CHECKING:
     from pytest_ltm.reports.exports.loaded import Results

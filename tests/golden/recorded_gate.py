@@ -17,12 +17,6 @@ from sample_runs import row
 
 from pytest_ltm.api.journal import NeedleRef, QuestionResult
 from pytest_ltm.api.storage import ConfigurationError
-from pytest_ltm.figures.statistics.comparison import (
-    chance_here,
-    compare_runs,
-    compare_scenarios,
-    trials_to_tell,
-)
 from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     holm_correction,
@@ -32,6 +26,12 @@ from pytest_ltm.figures.statistics.counts import (
     pass_hat_k,
     sum_estimates,
     wilson_interval,
+)
+from pytest_ltm.figures.statistics.paired_comparison import (
+    chance_here,
+    compare_runs,
+    compare_scenarios,
+    trials_to_tell,
 )
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.statistics.pass_rates import pass_rate, score_interval

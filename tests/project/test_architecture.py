@@ -241,7 +241,7 @@ BESIDE = {
     "pytest_ltm.reports.run_report": "finds out whether a file could be written",
     "pytest_ltm.modes.replaced": "what `for_screen` returns",
     "pytest_ltm.modes.signals": "where the threads of a stuck process are, no values; and a byte each second",
-    "pytest_ltm.reports.markdown": "what `for_file` returns",
+    "pytest_ltm.reports.run_markdown": "what `for_file` returns",
     "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",
     "pytest_ltm.lab.study": "the progress of commands, before which `main` puts a Screen",
     "pytest_ltm.lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",

@@ -16,7 +16,7 @@ from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.session import LANE
 from pytest_ltm.figures.forecast import Forecast
 from pytest_ltm.modes import dry_run as _dry_run
-from pytest_ltm.reports import forecast as _forecast
+from pytest_ltm.reports import forecast_lines as _forecast
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.storage import DatasetError, read_regular
-from pytest_ltm.datasets.converters.columns import page_text
+from pytest_ltm.datasets.converters.message_columns import page_text
 from pytest_ltm.datasets.converters.messages import (
     REPLACED,
     THOUGHT_PARTS,

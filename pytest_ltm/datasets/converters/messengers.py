@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_ltm.api.storage import DatasetError, read_text
 from pytest_ltm.datasets.converters.assistants import MODEL_ROLES, USER_ROLES
-from pytest_ltm.datasets.converters.columns import (
+from pytest_ltm.datasets.converters.message_columns import (
     DATE_OF_NUMBERS,
     find_columns,
     flat_row,

@@ -6,155 +6,39 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ltm.api.storage import DatasetError, open_regular, open_text
-from pytest_ltm.datasets.converters.columns import message_lists
+from pytest_ltm.api.storage import (
+    DatasetError,
+    load_packaged_yaml,
+    open_regular,
+    open_text,
+)
+from pytest_ltm.datasets.converters.message_columns import message_lists
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
 from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
 
 
 class Form(NamedTuple):
-    """The form of one program's export."""
+    """The form of one program's export; `forms.yml` has them all."""
 
     name: str
     reader: str
     """The module beside this one whose `read_NAME` reads it."""
-    shapes: tuple[tuple[str, ...], ...]
-    """Fields by which it is told, of the objects of a file; a set for each of its versions.
+    shapes: Sequence[Sequence[str]]
+    """Fields by which it is told, of the objects of a file; a list for each of its versions.
 
     `a.*.b` is the field `b` of any item of `a`.
     """
 
 
-FORMS = (
-    Form(
-        "openai",
-        "assistants",
-        (
-            (
-                "mapping.*.message.author.role",
-                "mapping.*.message.content",
-                "mapping.*.parent",
-            ),
-        ),
-    ),
-    Form(
-        "claude",
-        "assistants",
-        (("chat_messages.*.sender", "chat_messages.*.text", "uuid"),),
-    ),
-    Form(
-        "gemini",
-        "assistants",
-        (
-            ("title", "time", "products"),
-            ("title", "time", "safeHtmlItem"),
-            ("chunkedPrompt.chunks", "chunkedPrompt"),
-            ("class outer-cell", "class content-cell"),
-        ),
-    ),
-    Form(
-        "deepseek",
-        "assistants",
-        (("mapping.*.message.fragments", "mapping.*.parent", "inserted_at"),),
-    ),
-    Form(
-        "grok",
-        "assistants",
-        (
-            (
-                "conversations.*.conversation",
-                "conversations.*.responses.*.response.message",
-                "conversations.*.responses.*.response.sender",
-            ),
-        ),
-    ),
-    Form(
-        "librechat",
-        "assistants",
-        (("conversationId", "messages.*.isCreatedByUser", "messages.*.messageId"),),
-    ),
-    Form(
-        "openwebui",
-        "assistants",
-        (
-            (
-                "chat.history.messages.*.role",
-                "chat.history.messages.*.content",
-                "chat.history.messages.*.parentId",
-            ),
-        ),
-    ),
-    Form(
-        "sharegpt",
-        "assistants",
-        (
-            ("conversations.*.from", "conversations.*.value"),
-            ("conversations.*.role", "conversations.*.content"),
-            ("messages.*.role", "messages.*.content"),
-        ),
-    ),
-    Form(
-        "claude-code",
-        "coding_agents",
-        (("sessionId", "uuid", "timestamp", "message.role", "message.content"),),
-    ),
-    Form(
-        "codex",
-        "coding_agents",
-        (("timestamp", "type", "payload.type"), ("type", "role", "content.*.text")),
-    ),
-    Form("whatsapp", "whatsapp", (("line with a date and a time",),)),
-    Form(
-        "telegram",
-        "messengers",
-        (
-            ("type", "messages.*.type", "messages.*.date"),
-            ("chats.list.*.messages", "chats.list"),
-            ("class message", "class from_name", "class history"),
-        ),
-    ),
-    Form(
-        "messenger",
-        "messengers",
-        (
-            ("participants", "messages.*.sender_name", "messages.*.timestamp_ms"),
-            ("participants", "messages.*.senderName", "messages.*.timestamp"),
-        ),
-    ),
-    Form(
-        "discord",
-        "messengers",
-        (
-            ("channel.name", "messages.*.author.name", "messages.*.timestamp"),
-            ("ID", "Timestamp", "Contents"),
-            ("AuthorID", "Author", "Date", "Content"),
-        ),
-    ),
-    Form(
-        "slack",
-        "messengers",
-        (("folders with a file for each day",), ("type", "user", "ts", "text")),
-    ),
-    Form("langsmith", "traces", (("run_type", "inputs", "outputs"),)),
-    Form(
-        "langfuse",
-        "traces",
-        (
-            ("id", "timestamp", "input", "output"),
-            ("id", "timestamp", "observations"),
-        ),
-    ),
-    Form(
-        "otel",
-        "traces",
-        (("resourceSpans.*.scopeSpans", "resourceSpans"), ("attributes", "name")),
-    ),
+FORMS = tuple(
+    Form(name, **fields)
+    for name, fields in load_packaged_yaml(__file__, "forms.yml").items()
 )
 LIST = "list"
 """The form of any other list of messages, with fields for time, sender and text."""

@@ -9,14 +9,14 @@ from operator import attrgetter
 
 from msgspec import Struct, structs
 
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.counts import LEVEL, Interval
+from pytest_ltm.figures.statistics.paired_comparison import (
     DRAWS,
     chance_of_difference,
     few_conversations,
     score_of,
     with_one_more,
 )
-from pytest_ltm.figures.statistics.counts import LEVEL, Interval
 from pytest_ltm.figures.statistics.pairs import (
     Pair,
     Row,

@@ -19,7 +19,7 @@ from pytest_ltm.api.storage import (
     read_regular,
     to_record,
 )
-from pytest_ltm.lifecycle.cards.figures import CardFigures, Rate
+from pytest_ltm.lifecycle.cards.card_figures import CardFigures, Rate
 from pytest_ltm.lifecycle.cards.play import (
     CardPlay,
     Record,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pytest_ltm.lifecycle.facts import SUBJECTS, Fact, FactMaker
+from pytest_ltm.lifecycle.told_facts import SUBJECTS, Fact, FactMaker
 
 VERSION = 1
 """Increased whenever the same seed draws a different script."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm.api.journal import at_span, span_place
 from pytest_ltm.api.storage import first_and_rest, join_words, pluralize
-from pytest_ltm.figures.columns import LEFT_OPEN, Column
+from pytest_ltm.figures.columns import LEFT_OPEN, Column, columns_with_memory
 from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
-from pytest_ltm.figures.guessing import columns_with_memory
 from pytest_ltm.figures.metrics import leading_metrics
 from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.spans_reached import effective_span

@@ -20,7 +20,6 @@ from pytest_ltm.figures.columns import (
 )
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm.figures.run_loading import LoadedRun
-from pytest_ltm.figures.statistics.comparison import Comparison
 from pytest_ltm.figures.statistics.frontier import (
     BUDGETS,
     PUBLISHED,
@@ -28,6 +27,7 @@ from pytest_ltm.figures.statistics.frontier import (
     lafs,
     pareto_frontier,
 )
+from pytest_ltm.figures.statistics.paired_comparison import Comparison
 from pytest_ltm.figures.statistics.totals import group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.gate.changes import Changes

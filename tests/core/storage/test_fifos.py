@@ -13,7 +13,7 @@ import pytest
 from pytest_ltm._core.storage.disk import open_text, read_text, write_output
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands import main
-from pytest_ltm.reports.markdown import add_to_step_summary
+from pytest_ltm.reports.run_markdown import add_to_step_summary
 from pytest_ltm.reports.summary_page import STEP_SUMMARY
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")

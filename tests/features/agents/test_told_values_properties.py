@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm.agents.shared_agents import ToldSentences
-from pytest_ltm.lifecycle.facts import Fact, FactMaker
+from pytest_ltm.lifecycle.told_facts import Fact, FactMaker
 
 PARAPHRASES = (
     "{value}.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -49,7 +50,7 @@ def texts_of(path: Path, counts: Counter[str] | None = None) -> list[str]:
 # --- Forms.
 
 
-def object_with(fields: tuple[str, ...]) -> dict[str, Any]:
+def object_with(fields: Sequence[str]) -> dict[str, Any]:
     """Return an object that has these fields."""
     top: dict[str, Any] = {}
     for field in fields:
@@ -68,7 +69,7 @@ def object_with(fields: tuple[str, ...]) -> dict[str, Any]:
     [(form.name, shape) for form in FORMS for shape in form.shapes],
 )
 def test_an_object_with_all_fields_of_a_form_has_that_form(
-    name: str, shape: tuple[str, ...]
+    name: str, shape: Sequence[str]
 ) -> None:
     best = rank_forms([object_with(shape)])[0]
     assert (best.form, best.score) == (name, 1.0)

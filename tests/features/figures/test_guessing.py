@@ -8,8 +8,12 @@ import pytest
 from run_folders import held, played
 
 from pytest_ltm.api.journal import RunResult
-from pytest_ltm.figures.columns import Column, result_columns
-from pytest_ltm.figures.guessing import guessing_test, only_guesses
+from pytest_ltm.figures.columns import (
+    Column,
+    guessing_test,
+    only_guesses,
+    result_columns,
+)
 
 SEEDS = 200
 

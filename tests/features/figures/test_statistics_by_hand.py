@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from pytest_ltm.api.journal import ScenarioResult, TellTime
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.counts import cohen_kappa, wilson_interval
+from pytest_ltm.figures.statistics.paired_comparison import (
     MOST_TRIALS,
     Flips,
     smallest_seen_drop,
     standard_error,
     trials_to_tell,
 )
-from pytest_ltm.figures.statistics.counts import cohen_kappa, wilson_interval
 from pytest_ltm.figures.statistics.pairs import (
     Pair,
     ScoredRow,

@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from benchmarks.worlds import CRASHES, EMPTIED, MOODY, WORLDS, Drop, World, pairs
-from pytest_ltm.figures.statistics.comparison import (
+from pytest_ltm.figures.statistics.paired_comparison import (
     chance_here,
     compare_runs,
     compare_scenarios,

@@ -12,11 +12,6 @@ from _examples import share
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm.figures.statistics.comparison import (
-    compare_runs,
-    compare_scenarios,
-    of_conversations,
-)
 from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     holm_correction,
@@ -26,6 +21,11 @@ from pytest_ltm.figures.statistics.counts import (
     t_below,
     t_quantile,
     wilson_interval,
+)
+from pytest_ltm.figures.statistics.paired_comparison import (
+    compare_runs,
+    compare_scenarios,
+    of_conversations,
 )
 from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
 from pytest_ltm.figures.statistics.pass_rates import pass_rate

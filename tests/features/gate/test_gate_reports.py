@@ -22,12 +22,12 @@ from pytest_ltm.gate.change_report import (
     verdict_lines,
 )
 from pytest_ltm.gate.changes import GateSide, compare_sides
+from pytest_ltm.gate.gate_markdown import comparison_markdown, gate_section
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm.gate.markdown import comparison_markdown, gate_section
 from pytest_ltm.gate.plan_facts import PlanFacts
 from pytest_ltm.gate.verdict import Finding, GateVerdict, decide_gate
 from pytest_ltm.reports.html import build_report
-from pytest_ltm.reports.markdown import (
+from pytest_ltm.reports.run_markdown import (
     run_markdown,
 )
 from pytest_ltm.reports.terminal import summary_lines

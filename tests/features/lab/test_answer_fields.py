@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.lab.answer_fields import (
+from pytest_ltm.lab.answer_rows import PublishedAnswers, read_published_answers
+from pytest_ltm.lab.row_fields import (
     RowFields,
     grade_in,
     provider_error,
@@ -21,7 +22,6 @@ from pytest_ltm.lab.answer_fields import (
     text_in,
     words_of,
 )
-from pytest_ltm.lab.answer_rows import PublishedAnswers, read_published_answers
 
 QUESTION, GOLD, SAID = "Where does Ann live?", "Riga", "In Riga."
 

@@ -11,9 +11,9 @@ from life_stores import FAULTS, LEAKS, RIGHT, Empty, RightStore
 
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.lifecycle.bench import Bench
-from pytest_ltm.lifecycle.items import run_test
+from pytest_ltm.lifecycle.lifecycle_session import run_test
+from pytest_ltm.lifecycle.store_suite import TESTS, LifeTest
 from pytest_ltm.lifecycle.subject import Subject
-from pytest_ltm.lifecycle.suite import TESTS, LifeTest
 
 PLANTED = {**LEAKS, **FAULTS}
 BY_NAME = {test.name: test for test in TESTS}

@@ -11,10 +11,10 @@ import pytest
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.lifecycle.bench import Bench
-from pytest_ltm.lifecycle.items import run_test
+from pytest_ltm.lifecycle.lifecycle_session import run_test
+from pytest_ltm.lifecycle.store_suite import TESTS
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import Subject
-from pytest_ltm.lifecycle.suite import TESTS
 
 SERVER = """
 import re

@@ -25,8 +25,8 @@ from pytest_ltm.lifecycle.cards.card import (
     make_row,
     read_card,
 )
-from pytest_ltm.lifecycle.cards.figures import ABSENCES, MEANINGS
-from pytest_ltm.lifecycle.cards.report import render_page, table_lines, text_lines
+from pytest_ltm.lifecycle.cards.card_figures import ABSENCES, MEANINGS
+from pytest_ltm.lifecycle.cards.card_report import render_page, table_lines, text_lines
 from pytest_ltm.lifecycle.cards.script import ANN, draw_script
 
 

@@ -17,9 +17,9 @@ from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import make_thinker
 from pytest_ltm.api.storage import AgentFault, ConfigurationError, Field
 from pytest_ltm.lifecycle.bench import Bench
-from pytest_ltm.lifecycle.items import run_test
+from pytest_ltm.lifecycle.lifecycle_session import run_test
+from pytest_ltm.lifecycle.store_suite import TESTS
 from pytest_ltm.lifecycle.subject import Subject
-from pytest_ltm.lifecycle.suite import TESTS
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 TRAIN = "My train to Ghent leaves from platform 14."

@@ -25,7 +25,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from pytest_ltm.api.calls import add_trace, carry_trace
 from pytest_ltm.api.model import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
 from pytest_ltm.api.storage import ConfigurationError, wall_time
-from pytest_ltm.modes.traces import SpanInbox, SpanReceiver
+from pytest_ltm.modes.span_receiver import SpanInbox, SpanReceiver
 
 
 def now() -> int:

@@ -25,7 +25,7 @@ from pytest_ltm.agents.spec_facts import is_free, model_of
 from pytest_ltm.agents.unbuilt import FixedContext
 from pytest_ltm.figures.forecast import Bar
 from pytest_ltm.providers import ModelSpec
-from pytest_ltm.reports.forecast import MOST_LINES, gantt_lines
+from pytest_ltm.reports.forecast_lines import MOST_LINES, gantt_lines
 
 
 class Bot:

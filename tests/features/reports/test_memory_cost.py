@@ -25,7 +25,7 @@ from pytest_ltm.figures.statistics.totals import agent_paces
 from pytest_ltm.reports.html.report_data import report_material
 from pytest_ltm.reports.html.score_tables import figure_table
 from pytest_ltm.reports.html_rows import embedded_summary
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.summary import summary_json
 from pytest_ltm.reports.terminal import summary_lines
 

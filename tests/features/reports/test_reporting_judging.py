@@ -9,7 +9,7 @@ import pytest
 import sample_runs
 
 from pytest_ltm.api.journal import RunResult
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.summary import summary_json
 from pytest_ltm.reports.terminal import judge_lines, summary_lines, user_lines
 

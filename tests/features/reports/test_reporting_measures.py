@@ -13,7 +13,7 @@ from pytest_ltm.api.journal import ConversationResult, ExampleMetric, RunResult
 from pytest_ltm.figures.metrics import agent_metrics, metric_lines, metrics_json
 from pytest_ltm.figures.text import columns_of
 from pytest_ltm.reports.html import build_report
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.summary import summary_json
 from pytest_ltm.reports.terminal import summary_lines
 

@@ -13,7 +13,7 @@ from sample_runs import conversation
 from pytest_ltm.api.journal import RunResult
 from pytest_ltm.figures.run_loading import read_run, suite_of
 from pytest_ltm.reports.html import build_report
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.terminal import summary_lines
 
 PAPER = {"suite": "paper", "suite_version": 1}

@@ -32,7 +32,7 @@ from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.sentences import precheck_sentences
 from pytest_ltm.records.amendments import Amendment, apply_amendments
 from pytest_ltm.reports.html.report_data import run_origin
-from pytest_ltm.reports.markdown import run_markdown
+from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.summary import (
     summary_checksum,
     summary_json,

@@ -10,7 +10,7 @@ from pytest_ltm.api.journal import Curve, RunResult, Section, at_span
 from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent
-from pytest_ltm.trust.findings import PoisonFinding, run_findings
+from pytest_ltm.trust.planted_texts import PoisonFinding, run_findings
 from pytest_ltm.trust.rates import ATTACK, UTILITY, Rate, measure_effect, rate_of
 
 TITLE = "Poison at a distance"

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator
 
 from pytest_ltm.lifecycle.cards.card import Card, CardRow
-from pytest_ltm.lifecycle.cards.figures import MEANINGS, STAGES, Rate
+from pytest_ltm.lifecycle.cards.card_figures import MEANINGS, STAGES, Rate
 
 
 def text_lines(card: Card) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pytest_ltm.agents.memory.thinker import Replying
 from pytest_ltm.language.proof import prove
 from pytest_ltm.lifecycle.cards.play import Record, Served
 from pytest_ltm.lifecycle.cards.script import FactLife, Script
-from pytest_ltm.lifecycle.facts import Fact
+from pytest_ltm.lifecycle.told_facts import Fact
 
 Rate: TypeAlias = "tuple[int, int] | None"
 """The count and the total; None if it could not be measured."""

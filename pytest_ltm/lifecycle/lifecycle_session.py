@@ -27,9 +27,9 @@ from pytest_ltm.lifecycle.bench import CAPACITY, Bench
 from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
 from pytest_ltm.lifecycle.report import LifecycleReport, lifecycle_sections
 from pytest_ltm.lifecycle.row import NoControl
+from pytest_ltm.lifecycle.store_suite import TESTS, LifeTest
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised, Subject
-from pytest_ltm.lifecycle.suite import TESTS, LifeTest
 
 ROOT = "ltm/lifecycle"
 FILE = "lifecycle.json"
