@@ -17,7 +17,7 @@ OTHERS = {
         for room in ("datasets", "lab")
         for path in (PACKAGE / room / "locomo").rglob("*.py")
     ),
-    PACKAGE / "modes" / "traces.py",
+    PACKAGE / "modes" / "span_receiver.py",
 }
 """The data of LoCoMo has events of its own, and so have Mem0's results."""
 ROOM = {

@@ -154,7 +154,8 @@ def _has_module(folder: pathlib.Path, name: str) -> bool:
 
 def _module_hint(folder: pathlib.Path, name: str) -> str:
     """Return what is in the folder instead of a module: a notebook, or one with a near name."""
-    if (folder / f"{name}.ipynb").is_file():
+    # Looked up in a list: a system may refuse to be asked for a file of a long name.
+    if f"{name}.ipynb" in {path.name for path in folder.glob("*")}:
         return f" {name}.ipynb is a notebook: save the bot's cells as {name}.py"
     names: set[str] = set()
     for place in (folder, folder / "src"):

@@ -150,6 +150,11 @@ def test_a_notebook_is_named(tmp_path: Path) -> None:
         find_agent("mine:Bot", base=tmp_path)
 
 
+def test_a_name_too_long_for_a_file_is_an_unknown_module(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="there is no module 'aaaa"):
+        find_agent(f"{'a' * 300}:Bot", base=tmp_path)
+
+
 def test_at_most_six_near_misses_are_listed(tmp_path: Path) -> None:
     source = "".join(f"def chat{number}_reply(a, b): ...\n" for number in range(9))
     with pytest.raises(ConfigurationError) as error:
