@@ -28,8 +28,7 @@ from pytest_ltm.language.commitment import (
     is_of_others,
     last_word,
 )
-from pytest_ltm.language.dates import MONTH_PATTERN, month_number
-from pytest_ltm.language.numbers import DAYS, write_digits
+from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.proof import prove, tells_nothing_new
 from pytest_ltm.language.recital import (
     copies_user,
@@ -38,16 +37,12 @@ from pytest_ltm.language.recital import (
     short_items,
     tells_nothing,
 )
+from pytest_ltm.language.values import find_days
 
 NOW = "now"
 BEFORE = "before"
 WHEN = "when"
-RE = LEXICON.expressions(
-    "hygiene",
-    days="|".join(sorted(DAYS, key=len, reverse=True)),
-    month=MONTH_PATTERN,
-    asides=ASIDES,
-)
+RE = LEXICON.expressions("hygiene", asides=ASIDES)
 
 
 class KnowsHistory(Ruled, Struct, frozen=True):
@@ -149,21 +144,11 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
 
 def day_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
-    mentions = []
-    for match in RE.date.finditer(text):
-        values = {
-            name.rstrip("1234"): value
-            for name, value in match.groupdict().items()
-            if value
-        }
-        month = (
-            int(values["month"])
-            if values["month"].isdecimal()
-            else month_number(values["month"])
-        )
-        day = int(values["day"]) if values["day"].isdecimal() else DAYS[values["day"]]
-        mentions.append(Mention(*match.span(), f"{month}-{day}"))
-    return mentions
+    return [
+        Mention(value.start, value.end, f"{month}-{day}")
+        for value, [(month, day), *others] in find_days(text)
+        if not others
+    ]
 
 
 # --- Facts to tell, and facts to keep back.

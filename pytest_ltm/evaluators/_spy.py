@@ -25,8 +25,8 @@ from pytest_ltm.language.commitment import (
     trim_flood,
 )
 from pytest_ltm.language.dates import MONTHS
-from pytest_ltm.language.numbers import DAYS
 from pytest_ltm.language.recital import enumerates_everything
+from pytest_ltm.language.values import find_days
 
 
 class DecodesMessages(Ruled, Struct, frozen=True):
@@ -163,46 +163,17 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
 # Other ways to say what has that keyword.
 _ALSO = LEXICON.table("spy also")
-_MONTHS = [*map(str.lower, MONTHS)]
-
-
-_DAYS = "|".join(sorted(DAYS, key=len, reverse=True)).replace("-", "[- ]")
-RE = LEXICON.expressions("spy", days=_DAYS, months="|".join(_MONTHS))
+RE = LEXICON.expressions("spy")
 
 
 def _uniform_dates(text: str) -> str:
     """Return a levelled text with dates as "31 october" and times of day in one form."""
-
-    def named(day: str, month: str) -> str:
-        full = next(name for name in _MONTHS if name.startswith(month[:3]))
-        return f"{int(day)} {full}"
-
-    def in_digits(match: re.Match[str]) -> str:
-        day = DAYS[(match["day"] or match["day1"]).replace(" ", "-")]
-        if match["month"]:
-            return f"{match['month']} {day}"
-        return str(day)
-
-    def numbered(match: re.Match[str]) -> str:
-        first = int(match[1])
-        second = int(match[2])
-        pairs = [
-            (day, month)
-            for day, month in ((first, second), (second, first))
-            if 1 <= month <= 12 and day
-        ]
-        return (
-            " ".join(
-                f"{day} {_MONTHS[month - 1]}" for day, month in dict.fromkeys(pairs)
-            )
-            or match[0]
-        )
-
-    text = RE.day_in_words.sub(in_digits, text)
     text = RE.half_day.sub(lambda match: f"{match[1]}m", text)
-    text = RE.clock.sub("midnight", RE.numeric.sub(numbered, text))
-    text = RE.day_month.sub(lambda match: named(match[1], match[2]), text)
-    return RE.month_day.sub(lambda match: named(match[2], match[1]), text)
+    text = RE.clock.sub("midnight", text)
+    for value, days in reversed(list(find_days(text))):
+        names = [f"{day} {MONTHS[month - 1].lower()}" for month, day in days]
+        text = f"{text[: value.start]}{' '.join(names)}{text[value.end :]}"
+    return text
 
 
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import Literal, TypeAlias
@@ -391,38 +391,50 @@ def find_values(text: str, kind: Kind | None = None) -> list[FoundValue]:
 
     Places are those in `plain_writing(text)`. Linear in the length of the text.
     """
-    plain = plain_writing(text)
+    return list(_iter_values(plain_writing(text), kind))
+
+
+def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
+    """Yield the days of a year that a levelled text names, each with the months and days that it may be."""
+    for value in _iter_values(text, "time", asked=True):
+        moments = read_moments(value.text, split_tokens(value.text), asked=True)
+        fields = [moment.fields for moment in moments]
+        days = [
+            (parts["month"], parts["day"])
+            for parts in fields
+            if {"month", "day"} <= parts.keys()
+        ]
+        if days:
+            yield value, days
+
+
+def _iter_values(
+    plain: str, kind: Kind | None, *, asked: bool = False
+) -> Iterator[FoundValue]:
+    """Yield the values of a text in plain writing; `asked`: whether a day is asked for."""
     tokens = split_tokens(plain)
-    found: list[FoundValue] = []
     place = 0
     while place < len(tokens):
-        value = _value_at(plain, tokens, place, kind)
-        if value is None:
-            place += 1
-        else:
-            found.append(value[0])
-            place = value[1]
-    return found
-
-
-def _value_at(
-    plain: str, tokens: Sequence[Token], place: int, kind: Kind | None
-) -> tuple[FoundValue, int] | None:
-    """Return the longest value that begins at a token, with the place behind it."""
-    if not _may_begin(tokens[place]):
-        return None
-    window = tokens[place : place + _MOST_TOKENS]
-    time_end = 0 if kind == "amount" else moment_end(plain, window)
-    amounts = () if kind == "time" else amounts_at(window)
-    ends = [end for amount, end in amounts if amount.likely]
-    amount_end = max(filter(partial(ends_value, window), ends), default=0)
-    size = max(time_end, amount_end)
-    if not size:
-        return None
-    found_kind: Kind = "time" if time_end == size else "amount"
-    start = window[0].start
-    end = window[size - 1].end
-    return FoundValue(plain[start:end], start, end, found_kind), place + size
+        window = tokens[place : place + _MOST_TOKENS]
+        place += 1
+        # figures that touch a letter are of a name: T14
+        is_in_name = (
+            plain[max(0, window[0].start - 1) : window[0].start].isalpha()
+            and window[0].is_number
+        )
+        if is_in_name or not _may_begin(window[0]):
+            continue
+        time_size = 0 if kind == "amount" else moment_end(plain, window, asked=asked)
+        amounts = () if kind == "time" else amounts_at(window)
+        sizes = [size for amount, size in amounts if amount.likely]
+        size = max(filter(partial(ends_value, window), sizes), default=0)
+        if time_size or size:
+            found_kind: Kind = "time" if time_size >= size else "amount"
+            size = max(time_size, size)
+            start = window[0].start
+            end = window[size - 1].end
+            yield FoundValue(plain[start:end], start, end, found_kind)
+            place += size - 1
 
 
 def _may_begin(token: Token) -> bool:

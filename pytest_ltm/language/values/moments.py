@@ -40,7 +40,8 @@ _ISO = re.compile(
     r"(?:Z|[+-]\d\d:?\d\d)?)?"
 )
 _PACKED = re.compile(r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)")
-_FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})")
+_FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})(?:\2(\d{2,4})|(?<=\.\d\d)\.)?(?!\d)")
+_FIGURE_DATES = (_ISO, _PACKED, _FIGURES)
 _CENTURY = 100
 _SHORTEST_BEGINNING = 4
 
@@ -76,27 +77,40 @@ def read_moments(
 
     `tokens`: its tokens; `asked`: whether a time is asked for, so a bare number is one.
     """
-    found = list(_figure_dates(text))
+    found: list[Moment] = []
+    for pattern in _FIGURE_DATES:
+        if match := pattern.fullmatch(text):
+            found += _figure_dates(match, asked=asked)
     if not found:
         found = _Parse.of(tokens, asked=asked) or []
     return [moment for moment in found if _is_possible(moment.fields)]
 
 
-def moment_end(text: str, tokens: Sequence[Token]) -> int:
+def moment_end(text: str, tokens: Sequence[Token], *, asked: bool = False) -> int:
     """Return how many tokens, from the first on, are a date or a time; 0 if none.
 
-    `text`: where they stand.
+    `text`: where they stand; `asked`: whether a day is asked for, so 5.11. is one.
     """
     start = tokens[0].start
-    token_ends = [token.end for token in tokens]
-    for pattern in (_ISO, _PACKED, _FIGURES):
+    ends = [token.end for token in tokens]
+    for pattern in _FIGURE_DATES:
         match = pattern.match(text, start)
-        if match and match.end() in token_ends and any(_read_figures(match[0])):
-            return token_ends.index(match.end()) + 1
+        if match and match.end() in ends:
+            moments = _figure_dates(match, asked=asked)
+            if any(
+                (moment.likely or asked) and _is_possible(moment.fields)
+                for moment in moments
+            ):
+                return ends.index(match.end()) + 1
     if tokens[0].key in _SILENT:
         return 0
-    for size in reversed(_Parse(tokens, asked=False).ends()):
-        written = text[start : token_ends[size - 1]]
+    sizes = _Parse(tokens, asked=False).ends()
+    if _is_item_number(tokens, sizes):
+        return 0
+    if _ends_with_next_day(tokens, sizes):
+        sizes.pop()
+    for size in reversed(sizes):
+        written = text[start : ends[size - 1]]
         if ends_value(tokens, size) and any(
             moment.likely for moment in read_moments(written, tokens[:size])
         ):
@@ -104,32 +118,48 @@ def moment_end(text: str, tokens: Sequence[Token]) -> int:
     return 0
 
 
-def _read_figures(text: str) -> Iterator[Moment]:
-    return (moment for moment in _figure_dates(text) if _is_possible(moment.fields))
+def _is_item_number(tokens: Sequence[Token], sizes: Sequence[int]) -> bool:
+    """Return whether tokens begin with the number of an item, which has a day of its own: 1. March 14th."""
+    if len(tokens) < _NUMBERED or tokens[1].text != "." or not sizes:
+        return False
+    following = tokens[sizes[-1] : sizes[-1] + 1]
+    return tokens[0].is_number and any(token.is_number for token in following)
 
 
-def _figure_dates(text: str) -> Iterator[Moment]:
-    """Yield the readings of a date in figures: 2023-05-07, 20230507, 7.5.2023, 5/7/23."""
-    match = _ISO.fullmatch(text) or _PACKED.fullmatch(text)
-    if match:
-        yield Moment(
-            {name: int(digits) for name, digits in match.groupdict().items() if digits}
-        )
-    elif match := _FIGURES.fullmatch(text):
-        first, mark, second, last = match.groups()
-        if len(first) == 4:
+def _ends_with_next_day(tokens: Sequence[Token], sizes: Sequence[int]) -> bool:
+    """Return whether the last number that was read is of a month behind it: October, 24 December."""
+    following = tokens[sizes[-1]] if sizes and sizes[-1] < len(tokens) else None
+    is_month = following is not None and following.key in cldr.month_names()
+    return is_month and tokens[sizes[-1] - 1].is_number
+
+
+_NUMBERED = 2
+
+
+def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
+    """Yield the readings of a date in figures: 2023-05-07, 20230507, 7.5.2023, 5/7/23, 31/10."""
+    if match.re is not _FIGURES:
+        digits = match.groupdict().items()
+        yield Moment({name: int(text) for name, text in digits if text})
+        return
+    first, mark, second, last = match.groups()
+    if last is None and mark != "/" and not asked:
+        return
+    if len(first) == 4:
+        if last is not None:
             yield Moment({"year": int(first), "month": int(second), "day": int(last)})
-            return
-        year = int(last) + (2000 if len(last) == 2 else 0)
-        # Americans write the month first, and nobody else; with full stops nobody does
+        return
+    year = {"year": int(last) + (2000 if len(last) == 2 else 0)} if last else {}
+    # Americans write the month first, and nobody else; with full stops nobody does
+    is_day_first = mark == "." or int(first) > _HALF_DAY
+    yield Moment({**year, "month": int(second), "day": int(first)}, likely=is_day_first)
+    if mark != ".":
+        # without its year a date that may be read in two ways is rather a fraction
+        is_sure = bool(year) or int(second) > _HALF_DAY
         yield Moment(
-            {"year": year, "month": int(second), "day": int(first)}, likely=mark == "."
+            {**year, "month": int(first), "day": int(second)},
+            likely=is_sure and not is_day_first,
         )
-        if mark != ".":
-            yield Moment(
-                {"year": year, "month": int(first), "day": int(second)},
-                likely=int(first) <= 12,
-            )
 
 
 def _is_possible(fields: Mapping[str, int]) -> bool:
@@ -300,6 +330,8 @@ class _Parse:
         return False
 
     def _take_worded_minutes(self, hour: int, place: int) -> bool:
+        if place >= len(self._tokens) or not self._tokens[place].is_word:
+            return False
         minutes = [
             number
             for number in read_numbers(self._tokens, place)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.language.values import Sameness, compare_values, find_values
+from pytest_ltm.language.values import (
+    Sameness,
+    compare_values,
+    find_days,
+    find_values,
+)
 
 SAME_PAIRS = (
     ("7.5 km", "7500 m"),
@@ -138,3 +143,19 @@ def test_a_value_is_found_with_its_bound_its_rate_and_all_of_its_parts(
 
 def test_of_a_range_with_a_bound_neither_end_is_sure() -> None:
     assert compare_values("at least 6-8 hours", "6-8 hours") is Sameness.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("on the thirty-first of october", [[(10, 31)]]),
+        ("1. march 14th\n2. march the second", [[(3, 14)], [(3, 2)]]),
+        ("october, 24 dec and 31/10", [[(12, 24)], [(10, 31)]]),
+        ("5.11. or 3/4", [[(11, 5)], [(4, 3), (3, 4)]]),
+        ("in may 2023, room t14 at 5:30", []),
+    ],
+)
+def test_days_of_a_year_are_found_in_words_and_figures(
+    text: str, days: list[list[tuple[int, int]]]
+) -> None:
+    assert [readings for _, readings in find_days(text)] == days
