@@ -1,1 +1,1 @@
-"""Whether what an agent called is what a scenario wants."""
+"""Checks whether an agent's tool calls are those that a scenario wants."""

@@ -1,4 +1,4 @@
-"""Rules of calls: made, made once, not made, in order, and no others; refused calls were not made."""
+"""Rules for calls: made, made once, not made, in order, and no others; refused calls do not count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Actual = TypeVar("Actual")
 def check_calls(
     rule: CallRule, expected: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Check:
-    """Return a check of calls: passed, failed, or open where a value is neither the wanted one nor surely another."""
+    """Return a check of calls: passed, failed, or open if a value is neither the wanted one nor certainly another."""
     accepted = [call for call in calls if not call.refused]
     sameness = _judge(rule, expected, accepted)
     label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, expected)}".strip()
@@ -89,7 +89,7 @@ def _match_items(
     actual: Sequence[Actual],
     compare: Callable[[Expected, Actual], Sameness],
 ) -> Sameness:
-    """Return whether both have equal items, each once, in any order."""
+    """Return whether both have equal items, in any order."""
     if len(expected) != len(actual):
         return OTHER
     unmatched = list(actual)
@@ -117,7 +117,7 @@ _OF_ALL: Mapping[
 
 
 def compare_calls(expected: Call, call: AnsweredCall) -> Sameness:
-    """Return whether a call is the wanted one in the arguments that are wanted; a wanted call without a name is any."""
+    """Return whether a call has the wanted name and arguments; other arguments are ignored, and "" is any name."""
     if expected.name not in ("", call.name):
         return OTHER
     arguments = _wanted_arguments(expected)
@@ -130,7 +130,7 @@ def compare_calls(expected: Call, call: AnsweredCall) -> Sameness:
 
 
 def compare_whole_calls(expected: Call, call: AnsweredCall) -> Sameness:
-    """Return whether a call is the wanted one in all of its arguments; an empty argument is as good as none."""
+    """Return whether a call has exactly the wanted arguments; empty arguments count as missing."""
     extra = {
         name
         for name, value in call.arguments.items()
@@ -152,8 +152,8 @@ def _is_empty(value: object) -> bool:
 def compare_arguments(expected: object, actual: object, name: str) -> Sameness:
     """Return whether an argument means the wanted value: "10:00" is "10 am", 4 is "four", a list has equal items.
 
-    A function that is wanted says itself whether a value will do. `name` is that of the
-    argument: it says what a bare number counts.
+    A wanted function decides itself whether a value is acceptable. `name`: the
+    argument's name, which says what a plain number counts.
     """
     if callable(expected):
         return SAME if expected(actual) else OTHER
@@ -197,7 +197,7 @@ def _compare_texts(expected: str, actual: str, name: str) -> Sameness:
     sameness = compare_values(expected, actual, question=question)
     if sameness is not UNKNOWN:
         return sameness
-    # A tool is told of things by what they were called.
+    # Tools receive the names that things were given.
     words = _name_words(expected)
     other_words = _name_words(actual)
     shared = len(words & other_words)
@@ -211,7 +211,7 @@ def _name_words(text: str) -> set[str]:
 
 
 def plain_text(text: str) -> str:
-    """Return a text without case, the space around it and a full stop behind it."""
+    """Return a text without case, surrounding space and a final full stop."""
     return " ".join(text.casefold().split()).removesuffix(".")
 
 

@@ -1,4 +1,4 @@
-"""Agents that act: which calls of tools are the wanted ones."""
+"""Agents that act: decides which tool calls are the wanted ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm.figures.figure import Figure
 def pytest_ltm_check_calls(
     rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Check:
-    """Return whether calls are what a scenario wants, their values compared by what they mean."""
+    """Return whether calls are those that a scenario wants, comparing the meanings of their values."""
     from pytest_ltm.acting.call_rules import check_calls
 
     return check_calls(rule, wanted, calls)
@@ -20,7 +20,7 @@ def pytest_ltm_check_calls(
 
 @hookimpl
 def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
-    """Register the share of the checks of calls and files that passed."""
+    """Register the share of passed checks on calls and files."""
     register(
         Figure(
             "acted",

@@ -1,4 +1,4 @@
-"""Fillers: what keeps the agent busy between the scenarios."""
+"""Fillers: messages that keep the agent busy between the scenarios."""
 
 from __future__ import annotations
 

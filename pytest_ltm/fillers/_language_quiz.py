@@ -1,4 +1,4 @@
-"""QuizFiller: quizzes in other languages than English."""
+"""QuizFiller: quizzes in languages other than English."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
 
 
 class QuizFiller(TriviaFiller):
-    """Quizzes in one language, each introduced in one of its ways."""
+    """Quizzes in one language, each with one of its introductions."""
 
     def __init__(self, rng: Random, counter: TokenCounter, language: Language) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ def _language_pool(language: Language) -> Pool:
         for question, answer in language.filler["facts"].items()
     ]
     for kind, forms in language.filler["computed"].items():
-        # of two different numbers of three digits: with the same twice, differences and
+        # pairs of different three-digit numbers: for equal ones, differences and
         # remainders would all be 0
         pairs = (
             (form, a, b) for form in forms for a, b in permutations(range(111, 171), 2)

@@ -1,4 +1,4 @@
-"""MixedFiller: questions and remarks about a quiz, with lengths like those of what scenarios say."""
+"""MixedFiller: questions and remarks about a quiz, with lengths like those of scenario messages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pytest_ltm.fillers.deck import (
 )
 from pytest_ltm.fillers.quiz import FactTokens, QuizFact
 
-# Of wordings and lengths; another number for every change, because it is part of the
-# plan's fingerprint.
+# The version of wordings and lengths; increase with every change, because it is part of
+# the plan's fingerprint.
 VERSION = 1
-# What is aimed at: share of the messages, fewest and most tokens. Many short ones and
-# some pages, as scenarios have them, and more short ones than there, because an agent
+# Target distribution: share of the messages, minimum and maximum tokens. Many short
+# ones and some pages, as in scenarios; more short ones than there, because an agent
 # that keeps the shortest messages keeps very many of them.
 BANDS = ((0.40, 7, 12), (0.50, 13, 32), (0.06, 33, 220), (0.04, 300, 1000))
 REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
@@ -34,7 +34,7 @@ _ANSWER = 1
 
 
 class Frame(NamedTuple):
-    """What stands around the facts of a remark."""
+    """The text around the facts of a remark."""
 
     head: str
     tail: str = ""
@@ -44,9 +44,9 @@ FRAMES = [Frame(*parts) for parts in load_packaged_yaml(__file__, "frames.yml")]
 
 
 class MixedFiller:
-    """Asks a question or remarks on some; each message as long as chance has it, the last one of a gap as it fits.
+    """Asks a question or remarks on some; messages have random lengths, the last one of a gap fits exactly.
 
-    No question comes twice in a conversation.
+    No question occurs twice in a conversation.
     """
 
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
@@ -60,7 +60,7 @@ class MixedFiller:
             (quiz_facts[i] for i in shuffled_range(len(quiz_facts), rng)), sums
         )
         priced_facts = ((fact, max(1, counter.count(fact.question))) for fact in facts)
-        # questions and remarks take from one iterator: no fact comes twice in a
+        # questions and remarks share one iterator, so that no fact occurs twice in a
         # conversation
         self._questions = Deck(
             (
@@ -78,19 +78,19 @@ class MixedFiller:
         }
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
-        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+        """Return an exchange of random length, or one that just reaches `tokens` if little remains.
 
-        The message keeps within `max_message_tokens`; FillerError if one question alone
-        does not.
+        The message stays within `max_message_tokens`; FillerError if a single question
+        is too long.
         """
         [(_, shortest, longest)] = self._rng.choices(
             BANDS, [share for share, *_ in BANDS]
         )
-        # within a band short ones are as likely as ones twice as long
+        # log-uniform: within a band every doubling of the length is equally likely
         length = round(exp(self._rng.uniform(log(shortest), log(longest))))
         short = self._rng.randint(*_ASKED)
         size = length + (_ANSWER if length <= short else self._reply)
-        # too few would be left for another exchange: this one takes them all
+        # too little would remain for another exchange, so this one takes the rest
         if size > tokens - 12:
             size = tokens
         if size > short + _ANSWER:
@@ -110,12 +110,12 @@ class MixedFiller:
         return exchange
 
     def configuration(self) -> object:
-        """Return what decides its texts, beside the seed: the facts, and what is made of them."""
+        """Return what determines its texts besides the seed: the facts, and the version of the wordings."""
         return {"filler": "mixed", "facts": built_in_identity(), "version": VERSION}
 
     def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
-        """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
-        # beside the frame and the reply there has to be room for a fact
+        """Return a message and its reply of about `size` tokens, with at least one fact; None if there is no room."""
+        # there must be room for the frame, the reply and one fact
         fitting = [
             frame
             for frame, cost in self._frames.items()
@@ -129,10 +129,10 @@ class MixedFiller:
         room = Room(size, allowed).reduce_by(
             FactTokens(cost, cost + self._counter.count(reply))
         )
-        # pages are made of sums, so that the facts, which are fewer, last longer
+        # pages consist of sums, to save the facts, which are fewer
         facts, _ = (self._pages if size > 100 else self._remarks).take_facts(room)
         while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:
-            # where counts do not add up
+            # if counts do not add up
             facts.pop()
         if facts:
             return FillerExchange(_compose_remark(frame, facts), reply)

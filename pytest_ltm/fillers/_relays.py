@@ -1,6 +1,6 @@
-"""What other people tell and ask: the scenarios' own sentences, which no question of the user is about.
+"""What other people tell and ask: sentences of scenarios, about which the user never asks.
 
-An agent that knows the words of scenarios, from other runs, finds them in filler, too.
+An agent that knows the wordings of scenarios from other runs also finds them in filler.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pytest_ltm.language.small_talk import (
     tell_of_stranger,
 )
 
-# What a model might obey, whoever said it: orders that hold for later messages, parts
-# to play, books to be listened to. `paper` says what `standard` does.
+# Texts that a model might obey, no matter who said them: orders for later messages,
+# roles to play, books to listen to. `paper` repeats `standard`.
 _ORDERS = frozenset(
     [
         "acting",
@@ -42,22 +42,24 @@ _ORDERS = frozenset(
     ]
 )
 _FROZEN = "paper"
-# Relayed only where their suite is named: they are younger than what is recorded.
+# Relayed only for their own suite: they are newer than recorded runs.
 _ON_DEMAND = frozenset(["poison", "poison_with_tools", "restraint"])
-# Filler asks for no form of a reply.
+# Filler requests no form of a reply.
 _FORMS = ("json", "one word", "as a list", "answer with", "reply with")
 _DIGIT = re.compile(r"\bdigit\b")
 _CAPITALISED = re.compile(r"\b[A-Z]\w*")
-# Characters that a frame adds at most.
+# Maximum characters that a frame adds.
 _FRAME = 80
-# Messages taken of one generated example: fewer would cost time, more would dwell on it.
+# Messages taken from one generated example: fewer would cost time, more would dwell on
+# it.
 _TAKEN = 8
-# Generated examples that conversations of one seed share: enough for about 160,000 tokens.
+# Generated examples shared by conversations of one seed: enough for about 160,000
+# tokens.
 _SHARED = 2_048
-# Of what is relayed, the share in the forms of a suite that is named.
+# The share of relayed texts from the suite, if one is named.
 _OWN = 0.75
-# What the user tells of their own in them can be told of a stranger, and then answers
-# no question; elsewhere it might: a town has one map.
+# The user's own facts in these scenarios can be told of a stranger without answering
+# any question; in others they might: a town has one map.
 _OF_STRANGERS = frozenset(
     [
         "colours",
@@ -71,20 +73,20 @@ _OF_STRANGERS = frozenset(
         "stale_facts",
     ]
 )
-# The share of generated examples that are told of strangers. They need no frame that
-# says whose they are, and so have the form of scenarios' messages.
+# The share of generated examples told of strangers, which look like scenario messages
+# because they need no frame with a name.
 _STRANGERS = 0.6
 
 
 class RelayedText(NamedTuple):
-    """What somebody else tells or asks, or what is told of a stranger, which needs no frame."""
+    """A text that somebody else tells or asks, or one about a stranger, which needs no frame."""
 
     text: str
     is_framed: bool = True
 
 
 class ScenarioGenerator(NamedTuple):
-    """What makes the definitions of one entry of a suite."""
+    """The generator of the definitions of one suite entry."""
 
     generate: Callable[[Random, Mapping[str, Any]], Definition]
     parameters: Mapping[str, Any]
@@ -102,7 +104,7 @@ def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
 
 @cache
 def scenario_generators() -> tuple[ScenarioGenerator, ...]:
-    """Return the generators of all built-in suites whose messages may be relayed, each once."""
+    """Return the generators of all built-in suites whose messages may be relayed, without duplicates."""
     return _unique_generators(
         entry
         for suite, entry in _suite_entries()
@@ -112,7 +114,7 @@ def scenario_generators() -> tuple[ScenarioGenerator, ...]:
 
 @cache
 def suite_generators(suite: str) -> tuple[ScenarioGenerator, ...]:
-    """Return the generators of a built-in suite whose messages may be relayed, each once; none for all orders."""
+    """Return the generators of a built-in suite whose messages may be relayed; none if all are orders."""
     return _unique_generators(built_in(suite).entries)
 
 
@@ -146,11 +148,11 @@ def _find_generator(scenario: str) -> Callable[..., Definition]:
 def iter_relayed_texts(
     seed: int, suite: str = "", *, shared: int = _SHARED
 ) -> Iterator[RelayedText]:
-    """Yield what scenarios would say and ask, with chances of its own, without end.
+    """Yield texts that scenarios would say and ask, endlessly, from a generator of its own.
 
-    `suite`: of whose entries most of it is, with its people's names changed: some have
-    something of their own, and are asked about by name. `shared`: the generated examples
-    that are made once for all of one seed.
+    `suite`: most texts come from its entries, with the people renamed, because some of
+    its questions name people. `shared`: the number of generated examples that are
+    created once for all conversations of a seed.
     """
     beginning = _find_beginning(seed, suite)
     for number in range(shared):
@@ -161,7 +163,7 @@ def iter_relayed_texts(
 
 
 class _Beginning:
-    """The first texts of one seed: conversations that are compared hear the same, so they are made once."""
+    """The first texts of one seed, generated once because compared conversations share them."""
 
     def __init__(self, seed: int, suite: str) -> None:
         self._rng = Random(seed)
@@ -175,7 +177,7 @@ class _Beginning:
         return self._examples[number]
 
     def copy_rng(self) -> Random:
-        """Return a generator that goes on where the beginning ends."""
+        """Return a generator in the state at the end of the beginning."""
         rng = Random()
         rng.setstate(self._rng.getstate())
         return rng
@@ -195,7 +197,7 @@ def _relay_example(rng: Random, suite: str) -> Sequence[RelayedText]:
 
 
 def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
-    """Return what a generated example tells and asks of the user alone, told of a stranger."""
+    """Return the statements and questions of a generated example on the user alone, told of a stranger."""
     stranger = import_scenario("_inventions").Inventions(rng).person()
     texts = _generate_texts(rng, _stranger_generators())
     told = [
@@ -223,7 +225,7 @@ def _draw(rng: Random, texts: Sequence[str]) -> Sequence[str]:
 
 @cache
 def _people() -> frozenset[str]:
-    """Return the first names of the people whom scenarios know."""
+    """Return the first names of people in scenarios."""
     return frozenset(import_scenario("_first_names").GIVEN_NAMES)
 
 
@@ -232,7 +234,7 @@ def _names_people(text: str) -> bool:
 
 
 def _rename_people(rng: Random, text: str) -> str:
-    """Return a text about people whom no scenario knows, the same person everywhere under the same name."""
+    """Return a text with its people renamed to names that no scenario uses, consistently."""
     found = dict.fromkeys(filter(_people().__contains__, _CAPITALISED.findall(text)))
     names = rng.sample(read_templates()["names"], len(found))
     renamed = dict(zip(found, names, strict=True))

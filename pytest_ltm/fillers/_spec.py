@@ -1,4 +1,4 @@
-"""Which filler a value of `--ltm-filler` names."""
+"""Parses the values of `--ltm-filler`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ltm.api.storage import (
 if TYPE_CHECKING:
     from pytest_ltm.locales import Language
 
-# A run has one filler: the texts of all others stay unread.
+# Imported lazily: a run has one filler, and need not read the texts of the others.
 _talk = lazy("pytest_ltm.fillers._talk:TalkFiller")
 _talk_of_suite = lazy("pytest_ltm.fillers._talk:talk_of_suite")
 _trivia = lazy("pytest_ltm.fillers.trivia:TriviaFiller")
@@ -49,9 +49,9 @@ def filler_from_spec(
     """Return a new filler for one conversation.
 
     `spec`: `varied`, `varied:SUITE`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
-    `package.module:factory`. A factory is called as `factory(rng, counter)`. Of texts
-    of our own, those in the `language` are taken (None: in English): those in others
-    are quizzes, whatever the kind. Raises FillerError.
+    `package.module:factory`. A factory is called as `factory(rng, counter)`.
+    `language`: the language of our own texts (None: English); in other languages they
+    are always quizzes. Raises FillerError.
     """
     kind, colon, path = spec.partition(":")
     if language is not None and (spec in {"trivia", *_OWN} or kind == "varied"):

@@ -1,4 +1,4 @@
-"""TalkFiller: what other people tell and ask, and small talk from templates."""
+"""TalkFiller: texts that other people tell and ask, and small talk from templates."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from pytest_ltm.fillers.quiz import FactTokens
 from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
 from pytest_ltm.locales import filled
 
-# Of sentences, shares and lengths; another number for every change, because it is part
-# of the plan's fingerprint.
+# The version of sentences, shares and lengths; increase with every change, because it
+# is part of the plan's fingerprint.
 VERSION = 6
-# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
-# long as scenarios' messages, so many that an agent which skips long ones still hears
-# far more talk than scenarios; pages are most of the tokens.
+# Target distribution: share of the exchanges, minimum and maximum tokens. Short ones
+# have the length of scenario messages, and are so many that an agent which skips long
+# ones still hears far more talk than scenarios; pages have most of the tokens.
 BANDS = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
-# The same where a suite's own forms are relayed: its messages are so short that pages
-# would pass most of the tokens, and an agent which skips pages would hear little else.
+# The distribution for a suite's own texts, whose messages are so short that pages would
+# have most of the tokens, and an agent which skips pages would hear little else.
 SUITE_BANDS = (
     (0.05, 8, 13),
     (0.893, 14, 45),
@@ -40,20 +40,20 @@ SUITE_BANDS = (
 )
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
-# The share of messages in which other people tell and ask what scenarios do: most, so
-# that nobody who knows those words finds the user's messages by them. The rest is small
-# talk, which has no frame, so that nobody finds them by the frames.
+# The share of messages with texts of scenarios: most, so that knowing their wordings
+# does not reveal the user's messages. The rest is small talk without a frame, so that
+# the frames do not reveal them either.
 RELAYED = 0.85
 _PAGE = 500
-# What stands between the sentences of a page: prose, mostly.
+# Separators of a page's sentences: mostly prose.
 _JOINS = (" ", " ", " ", "\n", "\n\n")
-# Tokens that are enough for one more exchange.
+# Minimum tokens for one more exchange.
 _LEAST_LEFT = 14
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def _sentence(rng: Random, template: str, **slots: str) -> str:
-    """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
+    """Return a template with one alternative per bracket and a word per slot, capitalized."""
     words = read_templates()["slots"]
     sentence = _SLOT.sub(
         lambda result: slots.get(result[1]) or rng.choice(words[result[1]]),
@@ -64,10 +64,10 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
 
 
 class TalkFiller:
-    """Says what other people tell and ask, in the scenarios' own sentences, and small talk; a gap is just reached.
+    """Relays sentences of scenarios from other people, and small talk; a gap is just reached.
 
-    `letters`: small talk alone, as long as the gap and the agent allow. `suite`: the
-    built-in one in whose forms people talk most.
+    `letters`: small talk only, in messages as long as the gap and the agent allow.
+    `suite`: the built-in suite that most relayed texts come from.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class TalkFiller:
         self._relayed = iter_relayed_texts(rng.getrandbits(128), suite)
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
-        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+        """Return an exchange of random length, or one that just reaches `tokens` if little remains.
 
-        The message keeps within `max_message_tokens`; FillerError if one sentence alone
-        does not.
+        The message stays within `max_message_tokens`; FillerError if a single sentence
+        is too long.
         """
         [(_, shortest, longest)] = self._rng.choices(
             self._bands, [share for share, *_ in self._bands]
@@ -103,7 +103,7 @@ class TalkFiller:
             texts, sizes = self._relay_texts(size if shortest >= _PAGE else 1, limit)
             if texts:
                 return self._relayed_exchange(texts, sizes)
-        # too few would be left for another exchange: this one takes them all
+        # too little would remain for another exchange, so this one takes the rest
         if size > tokens - _LEAST_LEFT:
             size = tokens
         reply = self._rng.choice(read_templates()["remarks"])
@@ -113,15 +113,15 @@ class TalkFiller:
         )
         while sentences:
             length = sum(map(len, sentences))
-            # what is as long as a page has paragraphs, by its length: chance is drawn
-            # for its sentences alone
+            # a long message gets paragraphs depending on its length: the generator is
+            # only used for sentences
             message = (_JOINS[length % len(_JOINS)] if length >= 220 else " ").join(
                 sentences
             )
             size = self._counter.count(message)
             if size <= max_message_tokens:
                 break
-            sentences.pop()  # where counts do not add up
+            sentences.pop()  # if counts do not add up
         else:
             raise FillerError(
                 f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
@@ -132,9 +132,9 @@ class TalkFiller:
         return FillerExchange(message, reply, size)
 
     def _relay_texts(self, size: int, limit: int) -> tuple[list[str], list[int]]:
-        """Return what other people tell and ask, and the tokens of each text.
+        """Return relayed texts, and the tokens of each.
 
-        It is one text, or more below `size` tokens; none where one is too long.
+        One text, or several up to `size` tokens; none if the first is too long.
         """
         texts = list[str]()
         sizes = list[int]()
@@ -165,18 +165,18 @@ class TalkFiller:
         message = PARAGRAPHS.join(texts)
         asks = message.rstrip("”").endswith("?")
         replies = read_templates()["questions" if asks else "remarks"]
-        # tokens of several do not add up
+        # tokens of several texts do not add up
         size = sizes[0] if len(texts) == 1 else self._counter.count(message)
         return FillerExchange(message, self._rng.choice(replies), size)
 
     def configuration(self) -> object:
-        """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
+        """Return what determines its texts besides the seed: the sentences' version, and the facts among them."""
         name = f"{self._name}:{self._suite}" if self._suite else self._name
         return {"filler": name, "facts": built_in_identity(), "version": VERSION}
 
     def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
-        # one order after another, without end; a fact is drawn only when a sentence
-        # wants it
+        # one order after another, endlessly; a fact is drawn only when a sentence needs
+        # it
         orders = (
             shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None)
         )
@@ -186,7 +186,7 @@ class TalkFiller:
             for fact in map(built_in().facts.__getitem__, order)
         )
         while True:
-            # in talk a fact is rare: one sentence in sixteen
+            # facts are rare in talk: one sentence in sixteen
             trivia = self._rng.random() < 0.06
             template = self._rng.choice(
                 read_templates()["trivia" if trivia else "sentences"]
@@ -199,12 +199,12 @@ class TalkFiller:
 
 
 def talk_of_suite(suite: str, rng: Random, counter: TokenCounter) -> TalkFiller:
-    """Return the filler in which people talk most in the forms of a built-in suite; FillerError if there is none."""
+    """Return the filler that mostly relays texts of a built-in suite; FillerError if there is no such suite."""
     return TalkFiller(rng, counter, suite=_known_suite(suite))
 
 
 def _known_suite(name: str) -> str:
-    """Return the name of a built-in suite whose texts filler may have; FillerError for any other."""
+    """Return the name of a built-in suite whose texts may be relayed; FillerError for any other."""
     if name in built_in_names() and suite_generators(name):
         return name
     names = list(filter(suite_generators, built_in_names()))

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Room(NamedTuple):
-    """What is still wanted and allowed."""
+    """The tokens that are still wanted and allowed."""
 
     wanted: int
     """Tokens of message and reply together."""
@@ -27,12 +27,12 @@ class Room(NamedTuple):
     """Tokens of the message."""
 
     def reduce_by(self, cost: FactTokens) -> Room:
-        """Return what is left after something of this cost."""
+        """Return the remaining room after an item of this cost."""
         return Room(self.wanted - cost.both, self.allowed - cost.message)
 
 
 class Deck(Generic[T]):
-    """Takes facts, or sentences, with their costs from an iterator without end, none twice."""
+    """Takes facts, or sentences, with their costs from an endless iterator, none twice."""
 
     def __init__(self, facts: Iterator[tuple[T, FactTokens]]) -> None:
         self._facts = facts
@@ -40,9 +40,9 @@ class Deck(Generic[T]):
         self._usual = 0
 
     def take_facts(self, room: Room) -> tuple[list[T], Room]:
-        """Take facts that just reach what is wanted, as a rule exactly, and return what is left of the room.
+        """Take facts that just reach the wanted tokens, usually exactly, and return the remaining room.
 
-        One at least, unless none is allowed; less than is wanted where more is not
+        At least one, unless none is allowed; fewer tokens than wanted if no more are
         allowed.
         """
         self._look_ahead()
@@ -58,13 +58,13 @@ class Deck(Generic[T]):
                 return facts, room
 
     def take_fact(self, room: Room) -> T | None:
-        """Take the fact that just reaches what is wanted, or else comes nearest to it; None if none is allowed."""
+        """Take the fact that just reaches the wanted tokens, or else comes closest; None if none is allowed."""
         self._look_ahead()
         chosen = _closing_facts([cost for _, cost in self._ahead], room, most=1)
         return self._ahead.pop(chosen[0])[0] if chosen else None
 
     def _drawn(self, room: Room) -> tuple[list[T], Room]:
-        """Take facts in their order, but leave room for one or two that are chosen to fit."""
+        """Take facts in order, but leave room for one or two that are chosen to fit."""
         drawn: list[T] = []
         wanted = room.wanted - self._usual
         allowed = room.allowed
@@ -81,8 +81,7 @@ class Deck(Generic[T]):
             self._ahead.append(next(self._facts))
 
     def _look_ahead(self) -> None:
-        # so many wait to be chosen from that a message's last ones can be those that
-        # just fit
+        # enough candidates for the last facts of a message to fit exactly
         while len(self._ahead) < 64:
             self._ahead.append(next(self._facts))
         self._usual = self._usual or median_low(cost.both for _, cost in self._ahead)
@@ -91,9 +90,9 @@ class Deck(Generic[T]):
 def _closing_facts(
     costs: Sequence[FactTokens], room: Room, most: int = 2
 ) -> tuple[int, ...]:
-    """Return the places of the one or two facts that just reach what is wanted, or else come nearest to it.
+    """Return the positions of one or two facts that just reach the wanted tokens, or else come closest.
 
-    None are returned only if not one is allowed.
+    Empty only if none is allowed.
     """
     places: dict[int, list[int]] = {}
     for i, cost in enumerate(costs):
@@ -119,24 +118,24 @@ def _closing_facts(
     return best
 
 
-# --- Pool: facts whose cost in tokens is counted once in a process, when first needed.
+# --- Pool: facts whose token costs are counted once per process, on first use.
 
-# Of the built-in facts; another number for every change, because it is part of the
-# plan's fingerprint.
+# The version of the built-in facts; increase with every change, because it is part of
+# the plan's fingerprint.
 VERSION = 1
 
 
 class Pool:
-    """Facts, and what each costs with each counter that was used."""
+    """Facts, with their costs for each counter used."""
 
     def __init__(self, facts: Iterable[QuizFact], identity: str) -> None:
         self.facts = tuple(facts)
         self.identity = identity
-        """Two pools with one identity hold the same facts in the same order."""
+        """Pools with the same identity have the same facts in the same order."""
         self._costs: dict[TokenCounter, dict[int, FactTokens]] = {}
 
     def cost(self, index: int, counter: TokenCounter) -> FactTokens:
-        """Return what a fact costs with a counter."""
+        """Return the cost of a fact with a counter."""
         costs = self._costs.setdefault(counter, {})
         if index not in costs:
             costs[index] = cost_of(self.facts[index], counter)
@@ -157,7 +156,7 @@ def built_in() -> Pool:
 
 
 def shuffled_range(n: int, rng: Random) -> Iterator[int]:
-    """Yield 0 to n - 1 in random order, at the cost of those that are taken (Fisher-Yates on a sparse list)."""
+    """Yield 0 to n - 1 in random order, lazily (Fisher-Yates on a sparse list)."""
     moved: dict[int, int] = {}
     for last in range(n - 1, -1, -1):
         i = rng.randrange(last + 1)

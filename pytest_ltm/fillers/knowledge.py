@@ -1,6 +1,7 @@
-"""All built-in facts: computed, or known with certainty; nothing that a scenario talks about.
+"""All built-in facts: computed, or known with certainty, and never on a subject of a scenario.
 
-The pool holds `known_facts`; fillers that run out of these take `arithmetic_facts`, without end.
+The pool has `known_facts`; fillers that have used them all take `arithmetic_facts`,
+which are endless.
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ def _share_facts() -> Iterator[tuple[str, object]]:
 
 
 def morse_code(sign: str) -> str:
-    """Return the Morse code of a letter or digit, spoken: `dot dash`."""
+    """Return the Morse code of a letter or digit in words: `dot dash`."""
     code = _MORSE[(ascii_uppercase + digits).index(sign)]
     return " ".join("dot" if mark == "." else "dash" for mark in code)
 
@@ -424,7 +425,7 @@ def _measure_facts() -> Iterator[tuple[str, object]]:
                 yield question, f"{clock_hour % 24:02d}:{minutes}"
 
 
-# --- Facts about countries: only capitals and codes that nobody disputes.
+# --- Facts about countries: only undisputed capitals and codes.
 
 
 def _country_facts() -> Iterator[tuple[str, object]]:
@@ -438,7 +439,7 @@ def _country_facts() -> Iterator[tuple[str, object]]:
         yield f"Which country has the three-letter ISO 3166 code {three}?", country
 
 
-# Each yields questions with their answers; their order decides which facts a seed
+# Each yields questions with their answers; their order determines the facts that a seed
 # draws.
 _FIELDS = (
     _numeral_facts,
@@ -463,8 +464,8 @@ def known_facts() -> Iterator[QuizFact]:
         yield QuizFact(question, str(answer))
 
 
-# --- Arithmetic without end: when the facts of a pool are used up, no conversation runs
-# out of new questions.
+# --- Endless arithmetic: no conversation runs out of new questions when the facts of a
+# pool are used up.
 
 _Numbers: TypeAlias = tuple[int, int, int]
 _CostOf: TypeAlias = "Callable[[int, _Numbers, int, QuizFact], FactTokens]"
@@ -472,9 +473,9 @@ _CostOf: TypeAlias = "Callable[[int, _Numbers, int, QuizFact], FactTokens]"
 
 class _Form(NamedTuple):
     question: str
-    """Each number stands where `{}` is, after a space of its own."""
+    """Each number replaces `{}`, with a space before it."""
     answer: Callable[[int, int, int], int]
-    """At least 0 and below 1,000 for three numbers of LOW to HIGH - 1."""
+    """From 0 to 999 for three numbers from LOW to HIGH - 1."""
 
 
 _LOW = 10
@@ -504,14 +505,14 @@ _FORMS = (
     _Form("How far is{} +{} from{}?", lambda a, b, c: abs(a + b - c)),
 )
 _EACH = _HIGH - _LOW
-# Distinct questions: 189 millions.
+# Distinct questions: 189 million.
 _SIZE = len(_FORMS) * _EACH**3
 
 
 def arithmetic_facts(
     rng: Random, counter: TokenCounter
 ) -> Iterator[tuple[QuizFact, FactTokens]]:
-    """Yield facts with their costs, never one twice before all have come, in constant memory."""
+    """Yield facts with their costs, without repetition until all have occurred, in constant memory."""
     step = rng.randrange(_SIZE // 3, _SIZE // 2)
     while gcd(step, _SIZE) != 1:
         step += 1
@@ -541,10 +542,10 @@ def _arithmetic_fact(form: int, numbers: _Numbers, answer: int) -> QuizFact:
 
 @cache
 def _adding_cost(counter: TokenCounter) -> _CostOf:
-    """Return a cost that counts each form and each number once, and then only adds.
+    """Return a cost function that counts each form and each number once, and then only adds.
 
-    Encodings cut a text wherever digits begin (with the space before them) and end, so
-    it is exact for them.
+    Encodings split a text where digits begin (with the space before them) and end, so
+    the sums are exact.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""Fillers by their specs: ours, and what a dotted path names."""
+"""Fillers by their specs: ours, and objects of dotted paths."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def pytest_ltm_make_filler(
     spec: str, rng: Random, counter: TokenCounter, language: str
 ) -> Filler:
-    """Return the filler that a spec names; FillerError if it names none."""
+    """Return the filler that a spec names; FillerError if there is none."""
     from pytest_ltm.fillers import filler_from_spec
 
-    # filler is told as well: `en:de` has that of English; most runs load no other
+    # filler is told, so `en:de` has English filler; most runs load no other language
     if language.partition(":")[0] == "en":
         return filler_from_spec(spec, rng, counter)
     from pytest_ltm.locales import parse_languages

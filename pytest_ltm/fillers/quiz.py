@@ -1,6 +1,7 @@
-"""What a quiz looks like: a quiz with its answers, which are wanted back as a JSON list.
+"""The format of a quiz: questions with answers, to be returned as a JSON list.
 
-Fillers write it, and pay for each fact by `cost_of`; `pytest_ltm.fillers` shows what the embedded reader answers.
+Fillers write it, and compute the cost of each fact with `cost_of`; the embedded reader
+answers it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import NamedTuple
 
 from pytest_ltm.api.model import TokenCounter
 
-# The first line of every message of `trivia`.
+# The first line of every `trivia` message.
 INSTRUCTION = (
     "Here is a quiz in which every question already has its answer. "
     "Please return the answers, in the order of the questions, as one JSON list of strings."
 )
-# The last line of every trivia message: it leaves no line break at the end that
-# somebody may strip.
+# The last line of every trivia message, so that the message does not end with a line
+# break that might be stripped.
 CLOSING = "That was the last question."
 
 
@@ -30,7 +31,7 @@ class QuizFact(NamedTuple):
 
 
 class FactTokens(NamedTuple):
-    """What a fact costs in tokens."""
+    """The cost of a fact in tokens."""
 
     message: int
     both: int
@@ -38,18 +39,18 @@ class FactTokens(NamedTuple):
 
 
 def cost_of(fact: QuizFact, counter: TokenCounter) -> FactTokens:
-    """Return what a fact adds to the message and to the reply; never nothing, so that every sum gets on."""
+    """Return the tokens that a fact adds to the message and to the reply; at least one, so that every sum grows."""
     message = max(1, counter.count(fact_line(fact)))
     return FactTokens(message, message + counter.count(answer_item(fact.answer)))
 
 
 def fact_line(fact: QuizFact) -> str:
-    """Return a fact as it stands in a message; ends with a line break, so that token counts of lines add up."""
+    """Return the line of a fact in a message; it ends with a line break, so that token counts of lines add up."""
     return f"Q: {fact.question} A: {fact.answer}\n"
 
 
 def answer_item(answer: str) -> str:
-    """Return an answer as it stands in the reply; begins with a space, so that token counts add up."""
+    """Return the item of an answer in the reply; it begins with a space, so that token counts add up."""
     return f" {json.dumps(answer, ensure_ascii=False)},"
 
 
@@ -78,7 +79,7 @@ def answers_of(message: str) -> list[str] | None:
 @cache
 def _foreign_first_lines() -> frozenset[str]:
     """Return the first lines of quizzes in other languages."""
-    # Only what looks like a quiz in one of them needs the languages.
+    # Loaded lazily: only texts that look like a quiz in another language need it.
     from pytest_ltm.locales import CODES, load_language
 
     return frozenset(

@@ -1,4 +1,4 @@
-"""TriviaFiller: a quiz in messages sized to the token, from built-in facts or a file."""
+"""TriviaFiller: a quiz in messages with exact numbers of tokens, from built-in facts or a file."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ from pytest_ltm.fillers.quiz import (
 
 
 class TriviaFiller:
-    """Asks for the answers of facts in an order of its own, none twice until all were asked.
+    """Asks for the answers of facts in random order, without repetition until all were asked.
 
-    After the last fact of the built-in pool comes arithmetic without end; a pool given
-    begins again.
+    The built-in pool continues with endless arithmetic; a given pool starts again.
     """
 
     def __init__(
@@ -54,11 +53,11 @@ class TriviaFiller:
     def make(
         self, tokens: int, max_message_tokens: int, instruction: str = INSTRUCTION
     ) -> FillerExchange:
-        """Return a quiz and its list of answers that just reach `tokens` tokens: as a rule exactly.
+        """Return a quiz and its list of answers that just reach `tokens` tokens, usually exactly.
 
-        The message begins with the `instruction` and keeps within `max_message_tokens`,
-        even if the target is then not reached; FillerError if one question alone does
-        not.
+        The message begins with the `instruction` and stays within `max_message_tokens`,
+        even if the target is then not reached; FillerError if a single question is too
+        long.
         """
         frame = self._counter.count(f"{instruction}\n{self._closing}")
         room = Room(tokens, max_message_tokens).reduce_by(
@@ -70,8 +69,8 @@ class TriviaFiller:
                 f"trivia filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        # Let the list of answers begin and end with a letter or digit where it can.
-        # Other signs may melt with a bracket into one token, and then counts do not add
+        # Begin and end the list of answers with a letter or digit if possible: other
+        # characters may merge with a bracket into one token, so that counts do not add
         # up.
         for end in (0, -1):
             for i in range(len(facts)):
@@ -95,7 +94,7 @@ class TriviaFiller:
         return self._exchange(facts, instruction)
 
     def configuration(self) -> object:
-        """Return what decides its texts, beside the seed: the facts."""
+        """Return what determines its texts besides the seed: the facts."""
         return {
             "filler": "trivia",
             "facts": self._pool.identity if self._pool else built_in_identity(),
@@ -132,8 +131,9 @@ def _iter_pool_facts(
 def pool_of_file(path: str) -> Pool:
     """Return the facts of a file `{"Data": [{"Question": ..., "AnswerValue": ...}, ...]}`.
 
-    `"Answer": {"Value": ...}`, as in TriviaQA's own files, will do as well. Read again
-    only if it changed. Raises FillerError, which names the file and the field.
+    `"Answer": {"Value": ...}`, as in TriviaQA's own files, is accepted, too. The file
+    is read again only after a change. Raises FillerError, which names the file and the
+    field.
     """
     file = Path(path).expanduser()
     try:
@@ -167,7 +167,7 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
                 f"{where} must be a mapping with 'Question' and 'AnswerValue', not {record!r:.60}"
             )
         nested = record.get("Answer")
-        # TriviaQA's own files have the answer inside another mapping
+        # TriviaQA's own files nest the answer in another mapping
         if isinstance(nested, dict) and "Value" in nested:
             value = {"AnswerValue": nested["Value"]}
         else:
@@ -176,7 +176,7 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
         facts.append(
             QuizFact(question, _field_text(where, value | record, "AnswerValue"))
         )
-    # Only where the answer stands last after " A: " can a reader find it.
+    # A reader finds the answer only if it follows the last " A: ".
     facts = [fact for fact in facts if " A: " not in f" {fact.answer}"]
     if not facts:
         raise FillerError(
@@ -186,7 +186,7 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
 
 
 def _field_text(where: str, record: dict[str, Any], field: str) -> str:
-    """Return a field as one line of text that can be written as UTF-8."""
+    """Return a field as one line of text that UTF-8 can encode."""
     if field not in record:
         also = " (nor 'Answer' with 'Value')" if field == "AnswerValue" else ""
         raise FillerError(

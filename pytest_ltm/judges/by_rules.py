@@ -1,4 +1,4 @@
-"""The judge that goes by rules: what a model that judges must beat."""
+"""The rule-based judge, a baseline that any judging model must beat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RulesJudge:
     """Says yes if an answer has most words of the right one, denies nothing and does not decline."""
 
     def assess(self, inquiry: Inquiry, /) -> str:
-        """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
+        """Return a grade for prompts whose parts can be compared; `unknown`, never a valid grade, for others."""
         parts = inquiry.parts
         prompt = inquiry.prompt
         match prompt:
@@ -48,8 +48,8 @@ class RulesJudge:
                     _listed_lines(parts["dishes"]), _listed_lines(parts["drinks"])
                 )
                 passes = bool(orders_drink(parts["answer"], menu).ok)
-            # a preference, or whether a fact supports another, no comparison of words
-            # can decide
+            # comparing words cannot decide on preferences, or on the support of one
+            # fact by another
             case _ if prompt == "statement" or prompt.startswith(
                 ("longmemeval-", "locomo-events-")
             ):
@@ -72,8 +72,7 @@ class RulesJudge:
 def _grade_answer(parts: Mapping[str, str]) -> bool:
     reference = _content_stems(parts["reference"])
     answer = _content_stems(parts["answer"])
-    # what the question says already proves nothing, unless the right answer says
-    # nothing else
+    # words of the question prove nothing, unless the right answer has no others
     own_words = (reference - _content_stems(parts["question"])) or reference
     declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
     if RE.declines.search(" ".join(plain_words(parts["reference"]))):
@@ -82,7 +81,7 @@ def _grade_answer(parts: Mapping[str, str]) -> bool:
         part: len(RE.denies.findall(" ".join(plain_words(parts[part]))))
         for part in ("answer", "reference")
     }
-    # a wrong number is a wrong answer, however many words are right
+    # a wrong number makes the answer wrong, however many words are right
     numbers = {word for word in own_words if word.isdigit()}
     names_it = numbers <= answer and len(own_words & answer) >= len(own_words) * _ENOUGH
     return names_it and not declines and denials["answer"] <= denials["reference"]
@@ -93,5 +92,5 @@ def _listed_lines(lines: str) -> tuple[str, ...]:
 
 
 def _content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry meaning, numbers as digits."""
+    """Return the stems of the content words, with numbers as digits."""
     return content_of(str(COUNTS.get(word, word)) for word in plain_words(text))

@@ -1,6 +1,6 @@
-"""Chat: a model of any provider, asked one question at a time: as a judge or a simulated user.
+"""Chat: a model of any provider, as a judge or a simulated user, with one question per request.
 
-Temperature 0, structured replies where the server gives them.
+Temperature 0; structured replies if the server supports them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pytest_ltm.api.storage import AgentFault, ConfigurationError, text_of
 from pytest_ltm.providers import Completions, ModelSpec, Used, open_model, read_model
 from pytest_ltm.providers.completions import Message
 
-# Status codes of a server that does not take what it was given; with the others it may
-# be the form of a reply that it does not take.
+# Status codes of a server that refuses a part of the request; the others may mean that
+# it refuses the form of the reply.
 _REFUSED = (400, 404, 422)
 _ONLY_FORM = (403, 405, 415, 501)
-# What a server speaks of that fails over the form of a reply (500, as some do) instead
-# of refusing it.
+# Words in the errors of a server that fails over the form of a reply (some with 500)
+# instead of refusing it.
 _GRAMMAR = ("grammar", "response_format", "schema", "guided", "structured")
 
 
 def make_client(spec: str, role: str) -> JudgeModelClient:
-    """Return the model of a spec, as of an agent; ConfigurationError if it cannot be asked.
+    """Return the client for a spec's model; ConfigurationError if it cannot be used.
 
-    `role`: what it is asked as, for errors: `judge`.
+    `role`: the model's role in errors: `judge`.
     """
     return JudgeModelClient(
         read_model(spec, role=role, error=ConfigurationError, ready=True)[0]
@@ -38,7 +38,7 @@ def make_client(spec: str, role: str) -> JudgeModelClient:
 
 
 class JudgeModelClient:
-    """Asks one model, without any history; in turn with all others who ask it."""
+    """Sends questions to one model, without history; shares the model's rate limit with all callers."""
 
     thread_safe = True
 
@@ -46,12 +46,12 @@ class JudgeModelClient:
         self._model = model
         self._completions: Completions | None = None
         self._extras = ["response_format", "seed"]
-        """What the server is given until it refuses it, in the order in which it is left out."""
+        """The optional fields of a request, in the order in which they are dropped when refused."""
         self._failures = 0
-        """Errors of the server, and forms that were not filled, in a row."""
+        """Consecutive server errors, and replies that did not fill the form."""
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what its replies depend on; no key."""
+        """Return the settings that affect its replies; no key."""
         return {
             "judge": self._model.provider,
             "temperature": 0,
@@ -59,9 +59,9 @@ class JudgeModelClient:
         }
 
     def assess(self, question: JudgeRequest, /) -> Reply:
-        """Return the model's whole reply; raises what the client raises."""
+        """Return the model's whole reply; raises the errors of the client."""
         if self._completions is None:
-            # only now, because where limits are shared is known once the run has begun
+            # only now: whether limits are shared is known once the run has begun
             self._completions = open_model(self._model)
         wants_form = not question.verbatim
         while True:
@@ -90,8 +90,8 @@ class JudgeModelClient:
     def _extras_for(
         self, question: JudgeRequest, *, wants_form: bool
     ) -> dict[str, Any]:
-        """Return the fields of a request that a server may refuse, and those of a user's own prompt."""
-        # each vote is drawn anew, and as in the last run
+        """Return the optional fields of a request that are still accepted, and those of a user's own prompt."""
+        # a new seed for each vote, but the same in each run
         seed = (self._model.seed or 0) + question.draw
         extras = {"response_format": _grade_schema(*question.form), "seed": seed}
         if not wants_form:
@@ -100,25 +100,25 @@ class JudgeModelClient:
         return {**kept, **question.parameters} if question.verbatim else kept
 
     def own_client(self) -> JudgeModelClient:
-        """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
+        """Return another client of the same model, with its own connections and the known refusals."""
         client = JudgeModelClient(self._model)
         client._extras = self._extras
         return client
 
     def close(self) -> None:
-        """Close the connections; asking again opens new ones."""
+        """Close the connections; the next question opens new ones."""
         if self._completions is not None:
             self._completions.close()
             self._completions = None
 
     def _note_unfilled(self) -> None:
-        """Ask for no form any more where one after the other is not filled."""
+        """Stop requesting a form after several replies in a row that did not fill it."""
         self._failures += 1
         if self._failures >= _MOST_FAILURES and "response_format" in self._extras:
             self._extras.remove("response_format")
 
     def _leave_out(self, error: Exception) -> bool:
-        """Leave out what the server has refused from now on; false if there is nothing that could be."""
+        """Drop a field that the server has refused from now on; False if there is none left."""
         status = getattr(error, "status_code", None)
         words = text_of(error).lower()
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -136,7 +136,7 @@ class JudgeModelClient:
         if not self._extras or status not in _REFUSED:
             return False
         named_extras = [extra for extra in self._extras if extra in text_of(error)]
-        with suppress(ValueError):  # another of the same model was first
+        with suppress(ValueError):  # another client of the same model was faster
             self._extras.remove((named_extras or self._extras)[0])
         return True
 
@@ -145,24 +145,24 @@ def _ask(
     completions: Completions, messages: Sequence[Message], extras: Mapping[str, Any]
 ) -> Reply:
     answer = completions.complete(messages, **extras)
-    # a cut reply may lack its grade: who reads it should know why
+    # a cut reply may lack its grade: its reader should know why
     text = answer.text + CUT if answer.was_cut else answer.text
     return Reply(text, _request_usage(answer.used, messages, answer.text))
 
 
 def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
-    """Return what a request took, estimated where the server does not report it."""
+    """Return the usage of a request, estimated if the server does not report it."""
     count = token_counter(ENCODING).count
     prompt_tokens = sum(count(message["content"]) + FRAME for message in messages)
     return usage_of(used, prompt=prompt_tokens, reply=count(text))
 
 
-# Errors in a row after which the form of the reply may be what a server fails over.
+# Consecutive errors after which the form of the reply is the suspected cause.
 _MOST_FAILURES = 2
 
 
 def _is_filled(text: str, question: JudgeRequest) -> bool:
-    """Return whether a reply in the form that was asked for says what was asked, in whatever form."""
+    """Return whether a formatted reply contains the answer, in whatever format."""
     if isinstance(question, Inquiry):
         return not isinstance(question.grade_in(text), Unscored)
     try:
@@ -177,7 +177,7 @@ _EMPTY: tuple[Any, ...] = (None, "", {}, [])
 
 
 def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    # strict schemas want every field named as required, and no other allowed
+    # strict schemas require every field, and allow no others
     schema = {
         "type": "object",
         "properties": fields,

@@ -1,4 +1,4 @@
-"""JudgeConnection: how the examples of one conversation ask the judge; all is recorded, remembered and counted."""
+"""JudgeConnection: sends the questions of a conversation's examples to the judge; records, caches and counts them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-# Returns the event of that kind in which an example's question was answered before,
-# None if it was not.
+# Returns the earlier event of that kind for an example's question, None if there is
+# none.
 Recalled: TypeAlias = "Callable[[type[Any], str, Inquiry], Any]"
 
 
 def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) -> str:
-    """Return the SHA-256 of all that a reply may depend on: who is asked, the whole question, vote and trial."""
+    """Return the SHA-256 of everything that a reply may depend on: the judge, the whole question, vote and trial."""
     content = {
         "format": FORMAT,
         "judge": configuration,
@@ -48,7 +48,7 @@ def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) 
         "vote": inquiry.vote,
         "trial": trial,
     }
-    # Of prompts that a user wrote alone, so that replies to ours stay known.
+    # Only for prompts that a user wrote, so that cached replies to ours stay valid.
     if inquiry.parameters:
         content["parameters"] = dict(inquiry.parameters)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -57,16 +57,16 @@ def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) 
 class JudgeCache:
     """A folder of small JSON files; any number of processes may read and write it at once.
 
-    A file holds the reply with its usage and cost, never the question: that is only in
-    its name, as a hash. Files are replaced whole; one that cannot be read counts as not
-    there. The folder may be deleted at any time.
+    A file contains the reply with its usage and cost; the question is only in its name,
+    as a hash. Files are replaced atomically; an unreadable one counts as missing. The
+    folder may be deleted at any time.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def find(self, key: str) -> Reply | None:
-        """Return the reply that was remembered under a key, None if none was."""
+        """Return the cached reply for a key, None if there is none."""
         try:
             data = json.loads(read_regular(self._path(key)))
         except (OSError, ValueError):
@@ -81,7 +81,7 @@ class JudgeCache:
         )
 
     def store_reply(self, key: str, reply: Reply, **about: object) -> None:
-        """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
+        """Cache a reply; a full disk or a read-only folder only costs the cache, not the run."""
         record = {**about, "reply": reply.text}
         if reply.usage is not None:
             record["usage"] = to_builtins(reply.usage)
@@ -109,15 +109,14 @@ class JudgeCache:
 
 @dataclass(kw_only=True, slots=True)
 class JudgeConnection:
-    """Asks the judge for the examples of one conversation.
+    """Sends questions to the judge for the examples of one conversation.
 
-    A reply comes from the journal if the conversation is being replayed or from
-    `recalled` (what another record holds of that very question), else from the cache if
-    the same was asked before in the same trial, else from `call`. `configuration` is
-    what the judge's replies depend on; None: nothing is looked up or kept. `tariff` and
-    `account`: what its tokens cost where it does not say, and the budget. `checks`:
-    known answers that it is asked about in between; `asks_anew`: also those that are
-    not on record.
+    A reply comes from the journal if the conversation is being replayed, or from
+    `recalled` (another record of exactly this question), else from the cache if the
+    same was asked before in the same trial, else from `call`. `configuration`: the
+    settings that affect the judge's replies; None: no cache. `tariff` and `account`:
+    prices for replies that report no cost, and the budget. `checks`: known answers to
+    ask about among the questions; `asks_anew`: also ask checks that are not on record.
     """
 
     call: Callable[[Inquiry], Reply] = field(kw_only=False)
@@ -142,19 +141,19 @@ class JudgeConnection:
         )
 
     def handle(self, example: str) -> LtmJudge:
-        """Return the judge as one example sees it."""
+        """Return the judge for one example."""
         return LtmJudge(partial(self._ask, example), votes=self.votes)
 
     def result_fields(self, example: str) -> dict[str, Any]:
-        """Return what an example's result says about the judge."""
+        """Return the judge's fields of an example's result."""
         return self.spent.get(example, ModelUse()).result_fields("judge")
 
     def close(self) -> None:
-        """Let the judge go."""
+        """Close the judge."""
         self._buy.close()
 
     def check(self, answer: KnownAnswer) -> None:
-        """Ask the judge about a known answer, unless a recorded conversation goes on without; faults count nothing."""
+        """Ask the judge about a known answer, unless a replayed conversation did not; faults are ignored."""
         inquiry = answer.inquiry
         recorded = self.journal.upcoming(events.JudgeChecked) or self.recalled(
             events.JudgeChecked, "", inquiry
@@ -212,7 +211,7 @@ class JudgeConnection:
         )
         readable = not isinstance(inquiry.grade_in(reply.text), Unscored)
         if self.cache is not None and key and cached_reply is None and readable:
-            # a hiccup must not last
+            # an unreadable reply must not last
             self.cache.store_reply(
                 key,
                 reply,

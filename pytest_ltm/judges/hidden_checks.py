@@ -1,8 +1,9 @@
-"""Hidden checks: answers with known grades that a judge is asked about among a run's own questions, unmarked.
+"""Hidden checks: answers with known grades, unmarked among a run's own questions to the judge.
 
-A wrong one is a near miss: vague, half, a former value, another person's. It is made
-from the conversation, has the length and the style of an answer that the judge was given,
-and never holds the right value. Each form of a wrong answer also stands in right ones.
+A wrong one is a near miss: vague, half, a former value, another person's. It is derived
+from the conversation, has the length and style of an answer that the judge was given,
+and never contains the right value. Each form of a wrong answer also occurs in right
+ones.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from pytest_ltm.records.judge_checks import (
 )
 
 ONE_IN = 10
-# How often a check is drawn anew that was drawn before: what a judge makes of one text
-# it makes of it every time.
+# Attempts to draw a check that was not drawn before: a judge grades one text the same
+# way every time.
 _TRIES = 8
-# The words of the longest right answer that is used: of a longer one a judge might want
+# Maximum words of a right answer that is used: of a longer one a judge might require
 # only a part.
 _LONGEST = 12
-# The words of the longest sentence of a message that is quoted, and of the longest check.
+# Maximum words of a quoted sentence, and of a check.
 _LONGEST_QUOTE = 25
 _LONGEST_CHECK = 80
 _WORDS = re.compile(r"\w{3,}|\d+")
@@ -45,13 +46,13 @@ _ASIDES = ("former", "person", "unasked")
 
 @cache
 def _read_texts() -> dict[str, Any]:
-    """Return the sentences and questions of which checks are made."""
+    """Return the sentences and questions from which checks are built."""
     texts: dict[str, Any] = load_packaged_yaml(__file__, "hidden_checks.yml")
     return texts
 
 
 class KnownAnswer(Struct, frozen=True):
-    """An answer, and whether a judge is to pass it."""
+    """An answer, and whether a judge should pass it."""
 
     question: str
     reference: str
@@ -61,19 +62,19 @@ class KnownAnswer(Struct, frozen=True):
 
     @property
     def inquiry(self) -> Inquiry:
-        """What the judge is asked."""
+        """The question to the judge."""
         return PROMPTS["answer"].inquiry(
             question=self.question, reference=self.reference, answer=self.answer
         )
 
 
 class HiddenChecks:
-    """The known answers of one conversation, and where they are asked about: both are drawn by the run's seed.
+    """The known answers of one conversation, and their positions, both drawn with the run's seed.
 
-    `known`: returns questions that were asked until then, each with a right answer.
-    `least`: how many checks come first if the judge is asked often enough; after that
-    it is one in ten. No kind comes again before all have come. `answers`: whose length
-    and style those of the checks have; each that is judged joins them.
+    `known_questions`: returns the questions asked so far, each with a right answer.
+    `least`: the number of checks at the beginning, if the judge is asked often enough;
+    after that it is one in ten. No kind repeats before all have occurred. `answers`:
+    models for the length and style of checks; each judged answer is added.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class HiddenChecks:
         self._known_questions = known_questions
         self._rng = rng
         self._early_checks = least
-        """Those that are still to come first."""
+        """The checks that are still to come at the beginning."""
         self._judged: list[KnownQuestion] = []
         self._answers = list(answers)
         self._kinds = _order_kinds(rng)
@@ -95,7 +96,7 @@ class HiddenChecks:
         self._place = 0
 
     def before(self, inquiry: Inquiry) -> list[KnownAnswer]:
-        """Return what the judge is asked before the next question of the conversation."""
+        """Return the checks to ask before the next question of the conversation."""
         if inquiry.fail == "no":
             question = inquiry.parts.get("question", "")
             reference = inquiry.parts.get("reference", "")
@@ -111,7 +112,7 @@ class HiddenChecks:
         return [self.draw(next(self._kinds)) for _ in range(due)]
 
     def draw(self, kind: str) -> KnownAnswer:
-        """Return an answer of a kind, which says whether it deserves a yes; another one than before if there is one."""
+        """Return an answer of a kind, which decides whether it should pass; not one drawn before, if possible."""
         for _ in range(_TRIES):
             answer = self._draw_any(kind)
             if answer not in self._drawn:
@@ -157,7 +158,7 @@ class HiddenChecks:
 
 
 class CheckMaker(Struct, frozen=True):
-    """Makes answers to a question from its right answer, and from the question and answer of another one."""
+    """Builds answers to a question from its right answer, and from another question and its answer."""
 
     question: KnownQuestion
     other_question: KnownQuestion
@@ -177,11 +178,11 @@ class CheckMaker(Struct, frozen=True):
             "topic": self._stay_on_topic,
             "refusal": partial(self._draw_text, "refusals"),
         }
-        # of another question, as it stands or with an instruction to the judge
+        # of another question, plain or with an instruction to the judge
         return makers.get(kind, self._state_other)()
 
     def dress_answer(self, answer: str, like: str) -> str:
-        """Return an answer with idle remarks to the length of one of the agent's, begun and ended as that."""
+        """Return an answer padded with remarks to the length of an agent's answer, with its capitals and final mark."""
         parts = [answer]
         room = min(len(like.split()), _LONGEST_CHECK) - len(answer.split())
         for remark in self._idle_remarks():
@@ -189,7 +190,7 @@ class CheckMaker(Struct, frozen=True):
                 room -= len(remark.split())
                 parts.insert(self.rng.choice((0, len(parts))), remark)
         text = " ".join(parts)
-        # what stands for a name keeps its capital
+        # a placeholder for a name keeps its capital
         first = text.split()[0].casefold()
         if like[:1].islower() and first != "i" and first in STOP_WORDS:
             text = text[:1].lower() + text[1:]
@@ -238,7 +239,7 @@ class CheckMaker(Struct, frozen=True):
         return self.rng.sample(remarks, len(remarks))
 
     def _without_answer(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts without a word of the right answer; all if there is none."""
+        """Return the texts without a word of the right answer; all if there are none."""
         words = _content_words(self.question.answer)
         return [
             text for text in texts if words.isdisjoint(_content_words(text))
@@ -246,19 +247,19 @@ class CheckMaker(Struct, frozen=True):
 
 
 def share_of_checks(conversations: int) -> int:
-    """Return how many checks a conversation begins with, an even number."""
+    """Return the number of checks at the beginning of a conversation, an even number."""
     return 2 * -(-LEAST_CHECKS // (2 * max(conversations, 1)))
 
 
 def _order_kinds(rng: Random) -> Iterator[str]:
-    """Yield kinds of checks without end, each once in a round: a run asks about none more often than it needs."""
+    """Yield kinds of checks endlessly, each once per round, so that a run needs as few as possible."""
     kinds = [*FAILING_CHECKS, *PASSING_CHECKS]
     while True:
         yield from rng.sample(kinds, len(kinds))
 
 
 def _usable_questions(questions: Iterable[KnownQuestion]) -> list[KnownQuestion]:
-    """Return those with a short right answer, each once."""
+    """Return the questions with a short right answer, without duplicates."""
     usable: dict[tuple[str, str], KnownQuestion] = {}
     for question in questions:
         is_short = 0 < len(question.answer.split()) <= _LONGEST
@@ -280,7 +281,7 @@ def _is_wrong(candidate: KnownQuestion, question: KnownQuestion) -> bool:
 def _nearest_others(
     question: KnownQuestion, questions: Iterable[KnownQuestion]
 ) -> list[KnownQuestion]:
-    """Return the questions with wrong answers here that look like this one's; all of them where none does."""
+    """Return the questions whose answers are wrong here and of the same form; all wrong ones if there are none."""
     other_questions = [
         candidate for candidate in questions if _is_wrong(candidate, question)
     ]
@@ -293,7 +294,7 @@ def _nearest_others(
 
 
 def _shape_of(value: str) -> tuple[bool, bool, int]:
-    """Return whether a value has figures or names, and how many words, up to three."""
+    """Return whether a value has digits and names, and its number of words, up to three."""
     has_figures = any(sign.isdigit() for sign in value)
     has_names = any(word[:1].isupper() for word in value.split())
     return has_figures, has_names, min(len(value.split()), 3)
@@ -304,7 +305,7 @@ def _count_answer_words(question: KnownQuestion) -> int:
 
 
 def _join_questions(first: KnownQuestion, second: KnownQuestion) -> KnownQuestion:
-    """Return one question for two, which is answered by both answers only."""
+    """Return one question for two, which requires both answers."""
     return KnownQuestion(
         _read_texts()["both"].format(first.text, second.text),
         f"{first.answer}; {second.answer}",
@@ -312,9 +313,9 @@ def _join_questions(first: KnownQuestion, second: KnownQuestion) -> KnownQuestio
 
 
 def _sentences_beside(question: KnownQuestion) -> list[str]:
-    """Return sentences of a scenario's messages on the topic of its question, none of which tells the answer.
+    """Return sentences of a scenario's messages on the topic of its question that do not tell the answer.
 
-    Only where the answer was told in its own words: else any message might imply it.
+    Only if the answer was told in its own words: otherwise any message might imply it.
     """
     answer = _content_words(question.answer)
     if not answer <= _content_words(" ".join(question.messages)):

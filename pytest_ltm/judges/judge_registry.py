@@ -1,4 +1,4 @@
-"""Judges by name: what `--ltm-judge` may say, looked up; and asking one outside of a run."""
+"""Judges by name: resolves the values of `--ltm-judge`, and asks a judge outside of a run."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Always(Struct, frozen=True):
 
 _RETRIES = 4
 NONE = "none"
-# What errors call it.
+# Its name in errors.
 JUDGE_NAME = "the judge"
 
 
-# Judges that need no model: what a judge must beat.
+# Judges that need no model: baselines for others.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
-    # imported then: it brings evaluators, and the rulings of data sets
+    # imported lazily: it imports evaluators, and the rulings of data sets
     "rules": lazy("pytest_ltm.judges.by_rules:RulesJudge"),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
@@ -60,16 +60,16 @@ EMBEDDED: Mapping[str, Callable[[], Judge]] = {
 
 
 class NamedJudge(Struct, frozen=True):
-    """A judge with what is known about it."""
+    """A judge with its spec and configuration."""
 
     spec: str
     judge: Judge
     configuration: Mapping[str, Any] | None
-    """What its replies depend on, JSON values without secrets; None where it does not tell: no reply is kept then."""
+    """The settings that affect its replies, JSON without secrets; None if unknown: replies are not cached then."""
 
     @property
     def plan_entry(self) -> str:
-        """What a plan says: the spec, and the versions of the prompts."""
+        """The entry in a plan: the spec, and the versions of the prompts."""
         return f"{redact_secrets(self.spec)} ({', '.join(prompt.id for prompt in PROMPTS.values())})"
 
 
@@ -79,14 +79,14 @@ class FunctionJudge(Struct, frozen=True):
     function: Callable[[str], Any]
 
     def assess(self, inquiry: Inquiry, /) -> Any:
-        """Return what the function makes of the question."""
+        """Return the function's reply to the question."""
         return self.function(inquiry.text)
 
 
 def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
-    """Return the judge that a spec names, None for `none`; ConfigurationError with a cure if there is none such.
+    """Return the judge that a spec names, None for `none`; ConfigurationError with a cure if there is none.
 
-    `base` is where modules are looked for that are not on `sys.path`.
+    `base`: where to look for modules that are not on `sys.path`.
     """
     if spec == NONE:
         return None
@@ -108,9 +108,9 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
 
 @contextmanager
 def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
-    """Give what asks the judge of a spec where there is no run; ConfigurationError if there is no such judge.
+    """Yield a function that asks a spec's judge outside of a run; ConfigurationError if there is no such judge.
 
-    `timeout`: in seconds for each call (None: no limit).
+    `timeout`: seconds for each call (None: no limit).
     """
     run_judge = find_judge(spec, base=Path.cwd())
     if run_judge is None:
@@ -128,13 +128,13 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
         call.close()
 
 
-# Seconds that a judge may take to be made, and to say what its replies depend on.
+# Seconds for creating a judge and reading its configuration.
 _MAKING = 60.0
 
 
 @contextmanager
 def _judge_door(subject: str) -> Iterator[ForeignCaller[ConfigurationError]]:
-    """Give what calls code of a judge that nobody asks yet."""
+    """Yield the caller for code of a judge that is not in use yet."""
     door = ForeignCaller(
         subject, error=ConfigurationError, timeout=_MAKING, placed=True
     )
@@ -160,9 +160,9 @@ def _tells_configuration(judge: Judge) -> bool:
 
 
 def adapt_judge(judge: Any, subject: str) -> Judge:
-    """Return what a dotted path names as something to ask; a class or a function without arguments is called.
+    """Return the object of a dotted path as a judge; a class, or a function without arguments, is called.
 
-    `what`: how errors call it. ConfigurationError if it cannot be asked.
+    `subject`: its name in errors. Raises ConfigurationError if it cannot be asked.
     """
     with _judge_door(subject) as door:
         is_factory = door.examine("could not be examined", _makes_judge, judge)

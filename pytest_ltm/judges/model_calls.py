@@ -1,4 +1,4 @@
-"""Asking a model beside the agent, a judge or a simulated user: in time, within the budget, and on the record."""
+"""Calls of models other than the agent, judges and simulated users: with time limit, budget and record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAs
 
 
 class QuestionAsker(Protocol[Q_contra]):
-    """Returns the reply to a question; Unmeasured if there is none."""
+    """Returns the reply to a question; raises Unmeasured if there is none."""
 
     def __call__(self, question: Q_contra, /) -> Reply:
         """Return the reply; Unmeasured if there is none."""
@@ -49,8 +49,8 @@ class QuestionModel(Protocol[Q_contra]):
 class ModelCaller:
     """Calls a model, which may be `async`; close it at the end.
 
-    `who` and `error`: what its faults are called, and what they are. `timeout`,
-    `fatal`, `retries` and `retried` are those of a `ForeignCaller`.
+    `who` and `error`: the name in faults, and their type. `timeout`, `fatal`, `retries`
+    and `retried` are those of a `ForeignCaller`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ModelCaller:
         retries: Retries | None = None,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        # connections of a client belong to the event loop of their thread
+        # a client's connections belong to the event loop of their thread
         self._model = (
             model.own_client()
             if own_thread() is not None and _is_own_client(model)
@@ -84,11 +84,11 @@ class ModelCaller:
 
     @property
     def lost(self) -> Usage | None:
-        """What the failed attempts of the last call used."""
+        """The usage of the last call's failed attempts."""
         return self._door.lost
 
     def __call__(self, question: JudgeRequest) -> Reply:
-        """Return the reply, secrets taken out; the error if there is none."""
+        """Return the reply without secrets; raises `error` if there is none."""
         try:
             with unlimited():
                 return self._door.persist(
@@ -106,8 +106,8 @@ class ModelCaller:
         return reply
 
     def close(self) -> None:
-        """Close the connections of a chat model of ours, and what an `async` one left running."""
-        # One of the user's may serve other conversations, too.
+        """Close the connections of our own chat client, and the tasks of an `async` model."""
+        # A user's model may serve other conversations, too.
         if _is_own_client(self._model):
             self._door.call("failed", self._model.close)
         self._door.close()
@@ -123,10 +123,10 @@ def _is_own_client(model: object) -> TypeGuard[JudgeModelClient]:
 
 
 class BudgetedCaller:
-    """Asks within the budget, and charges what that took.
+    """Calls a model within the budget, and charges the usage.
 
-    `side`: under which name; `tariff` and `account`: what its tokens cost where it does
-    not say, and the budget. `refused`: why nothing may be bought, or "".
+    `side`: the name of the ledger entry; `tariff` and `account`: prices for replies
+    that report no cost, and the budget. `refused`: why nothing may be spent, or "".
     """
 
     def __init__(
@@ -145,12 +145,12 @@ class BudgetedCaller:
         self._account = account
         self._refused = refused
         self.tariff = tariff or Tariff()
-        """What its tokens cost where it does not say."""
+        """Prices for replies that report no cost."""
         self.lost: Usage | None = None
-        """What the failed attempts of the last call used."""
+        """The usage of the last call's failed attempts."""
 
     def __call__(self, question: JudgeRequest) -> Reply:
-        """Return what is replied now; BudgetSpent, from now on for all, if nothing may be spent."""
+        """Return a new reply; BudgetSpent, from now on for all callers, if nothing may be spent."""
         self.lost = None
         if self._account is None:
             try:
@@ -168,7 +168,7 @@ class BudgetedCaller:
             self._lose(error.usage)
             self._account.release()
             raise
-        except BaseException:  # Ctrl-C: what was sent is on its way
+        except BaseException:  # Ctrl-C: the request is already on its way
             self._account.charge_reserved()
             raise
         self._lose(getattr(self._call, "lost", None))
@@ -185,13 +185,13 @@ class BudgetedCaller:
         return reply
 
     def close(self) -> None:
-        """Let the model go."""
+        """Close the model."""
         close = getattr(self._call, "close", None)
         if close is not None:
             close()
 
     def _lose(self, usage: Usage | None) -> None:
-        """Charge what failed attempts used."""
+        """Charge the usage of failed attempts."""
         self.lost = usage
         if usage is not None and self._account is not None:
             self._account.charge_wasted(
@@ -200,18 +200,18 @@ class BudgetedCaller:
 
 
 class ModelUse(Struct):
-    """What one example has asked."""
+    """The usage of one example."""
 
     calls: int = 0
     estimated: bool = False
-    """Some of it was not reported."""
+    """Whether some of it was not reported."""
     tokens: int = 0
-    """Of questions and replies, as the provider counts them, where it does."""
+    """Of questions and replies, as counted by the provider if possible."""
     cost_usd: float | None = None
-    """What the calls cost when they were made, whenever that was; None where it is not reported."""
+    """The cost of the calls when they were made, possibly in an earlier run; None if not reported."""
 
     def add(self, reply: PricedReply, cost_usd: float | None) -> None:
-        """Count one reply, and what it cost."""
+        """Count one reply, and its cost."""
         self.calls += 1
         if reply.usage is not None:
             self.tokens += reply.usage.total
@@ -220,7 +220,7 @@ class ModelUse(Struct):
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
     def result_fields(self, side: str) -> dict[str, Any]:
-        """Return what an example's result says of it."""
+        """Return its fields of an example's result."""
         fields = {
             f"{side}_calls": self.calls,
             f"{side}_tokens": self.tokens,
@@ -245,10 +245,9 @@ def on_record(
     error: Callable[[str], Unmeasured],
     **more: Any,
 ) -> Reply:
-    """Return what is recorded, else what `ask` returns; either is written down as an event of that kind.
+    """Return the recorded reply, else that of `ask`; either is recorded as an event of that kind.
 
-    A fault is written down, too, and is raised as this `error`. `more`: other fields of
-    the event.
+    A fault is recorded, too, and raised as `error`. `more`: other fields of the event.
     """
     make_event = partial(
         kind,
@@ -262,7 +261,7 @@ def on_record(
         if recorded is None:
             reply = ask()
         elif recorded.reply is None:
-            # what failed in the record fails here, too, and costs the same
+            # a recorded failure fails here, too, at the same cost
             failure = error(str(recorded.fault))
             failure.usage = recorded.usage
             raise failure
@@ -279,7 +278,7 @@ def on_record(
 
 @contextmanager
 def taking_turns(shared: object) -> Iterator[None]:
-    """Use what several conversations share, one after the other unless it says `thread_safe = True`."""
+    """Use an object shared by several conversations, one at a time unless it has `thread_safe = True`."""
     thread = own_thread()
     if thread is None or getattr(shared, "thread_safe", False) is True:
         yield

@@ -1,4 +1,4 @@
-"""Judges by their specs: models, the rules, and what a dotted path names."""
+"""Judges by their specs: models, the rules, and objects of dotted paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @hookimpl(trylast=True)
 def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> NamedJudge | None:
-    """Return the judge that a spec names, None for `none`; JudgeError if it names none."""
+    """Return the judge that a spec names, None for `none`; JudgeError if there is none."""
     from pytest_ltm.judges.judge_registry import find_judge
 
     return find_judge(spec, base=config.rootpath)

@@ -1,4 +1,4 @@
-"""Languages of scenarios, a folder of data for each: what is said in one, which one a text is in, what it means."""
+"""Languages of scenarios, each a folder of data: texts to say, detection of a text's language, meanings."""
 
 from __future__ import annotations
 

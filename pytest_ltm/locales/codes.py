@@ -1,4 +1,4 @@
-"""The languages that there are, by their codes."""
+"""The available languages, by their codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODES = (
 
 
 def check_code(code: str) -> None:
-    """Raise ConfigurationError for the code of a language that nothing is written in."""
+    """Raise ConfigurationError for the code of a language without texts."""
     if code not in CODES:
         raise ConfigurationError(
             f"no scenario is written in {code!r}.{did_you_mean(code, CODES)} There are: {', '.join(CODES)}"
@@ -21,13 +21,13 @@ def check_code(code: str) -> None:
 
 
 def split_languages(choice: str) -> tuple[str, str]:
-    """Return the codes of what an example is told in and asked in: `de`, or `en:de`."""
+    """Return the codes of the languages that an example is told in and asked in: `de`, or `en:de`."""
     told, _, asked = choice.partition(":")
     return told, asked or told
 
 
 def parse_language_list(text: str) -> tuple[str, ...]:
-    """Return the languages that `de,en:de` says, each as `spoken` takes it; ConfigurationError for what is none."""
+    """Return the languages in a list such as `de,en:de`; ConfigurationError for an invalid one."""
     choices = tuple(part.strip() for part in text.split(","))
     for place, choice in enumerate(choices):
         for code in split_languages(choice):

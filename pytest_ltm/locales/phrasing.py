@@ -1,7 +1,8 @@
 """Wordings of generated messages: `"[I live|my home is] in {town}[.|, by the way.]"` has alternatives and a slot.
 
-A few lines say the same thing in many ways, so that an agent cannot know a message by its form. Chance comes only from
-the generator that is passed: the same seed and wordings give the same text. Brackets cannot stand in brackets.
+A few lines express the same thing in many ways, so that an agent cannot recognise a
+message by its form. All randomness comes from the generator that is passed: the same
+seed and wordings give the same text. Brackets cannot be nested.
 """
 
 from __future__ import annotations
@@ -25,18 +26,19 @@ __all__ = [
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{[\w.]+\}")
 _ESCAPED_SLOT = re.compile(r"\\\{(\w+)(?:\\\.(\w+))?\\\}")
-# A point behind a figure may be that of a date.
+# A full stop after a digit may belong to a date.
 _WITHIN = r"[^,.;:!?，。；：！？]|(?<=\d)\.(?= )"
 _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
-# Wordings whose parts are kept: more than all scenarios have.
+# Wordings whose parts are cached: more than all scenarios have.
 _KEPT = 8192
 
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
     """Return one of the wordings as sentences that begin with capital letters.
 
-    Each bracket becomes one of its alternatives, then each `{slot}` what is passed under its name, as by `str.format`;
-    KeyError if it is missing. Capital letters inside a slot's text are left as they are.
+    Each bracket becomes one of its alternatives, then each `{slot}` the value passed
+    under its name, as by `str.format`; KeyError if it is missing. Capital letters
+    inside a slot's text stay unchanged.
     """
     chosen = filled(rng, rng.choice(wordings))
     if ". " in chosen or "! " in chosen or "? " in chosen:
@@ -45,7 +47,7 @@ def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
 
 
 def filled(rng: random.Random, wording: str) -> str:
-    """Return a wording with one of its alternatives in the place of each bracket; its slots stay."""
+    """Return a wording with each bracket replaced by one of its alternatives; its slots stay."""
     first, *parts = _split_wording(wording)
     text = first[0]
     for options, (fixed,) in zip(parts[::2], parts[1::2], strict=True):
@@ -55,23 +57,25 @@ def filled(rng: random.Random, wording: str) -> str:
 
 @lru_cache(_KEPT)
 def _split_wording(wording: str) -> tuple[tuple[str, ...], ...]:
-    """Return the alternatives of each part: a text, which has none, the options of a bracket, a text, and so on."""
+    """Return the alternatives of each part: a fixed text, the options of a bracket, a fixed text, and so on."""
     parts = enumerate(_CHOICE.split(wording))
     return tuple(tuple(part.split("|")) if i % 2 else (part,) for i, part in parts)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:
-    """Yield each text that `filled` may make of the wordings, for tests of a scenario or its evaluator."""
+    """Yield each text that `filled` can make of the wordings, for tests of a scenario or its evaluator."""
     for wording in wordings:
         parts = _split_wording(wording)
         yield from ("".join(chosen) for chosen in itertools.product(*parts))
 
 
 def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a regular expression for the texts that `worded` may make of a wording, with a group for each slot.
+    """Return a regular expression for the texts that `worded` can make of a wording, with a group per slot.
 
-    Slots stand outside brackets, each of them once. `{item.many}` is one of `words["item"]["many"]`, a pattern, and
-    perhaps a name behind it; a slot whose words are none is any text, any other without words any without punctuation.
+    Slots are outside brackets, and occur once each. `{item.many}` matches
+    `words["item"]["many"]`, a pattern, optionally followed by a name; a slot with an
+    empty mapping matches any text, and one without a mapping any text without
+    punctuation.
     """
     parts = []
     for place, part in enumerate(_CHOICE.split(wording)):
@@ -90,7 +94,7 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def anchor_of(wording: str) -> str:
-    """Return what all texts of a wording have, case folded: its longest stretch outside brackets and slots."""
+    """Return the part that all texts of a wording share, case folded: its longest text outside brackets and slots."""
     fixed_parts = _CHOICE.split(wording)[::2]
     stretches = [text for part in fixed_parts for text in _SLOT.split(part)]
     return max(stretches, key=len).casefold()
@@ -99,11 +103,11 @@ def anchor_of(wording: str) -> str:
 def either(
     rng: random.Random, named: Sequence[str], unnamed: Sequence[str]
 ) -> Sequence[str]:
-    """Return one of two lists of wordings with equal chance: those that name what they are about, or the others."""
+    """Return one of two lists of wordings with equal probability: those that name their subject, or the others."""
     return named if rng.random() < 0.5 else unnamed
 
 
 def capital(text: str) -> str:
-    """Return the text with a capital letter at its beginning, in Spanish after the mark that opens a question."""
+    """Return the text with a capital letter at its beginning, which in Spanish may follow `¿` or `¡`."""
     first = 2 if text.startswith(("¿", "¡")) else 1
     return text[:first].upper() + text[first:]

@@ -1,4 +1,4 @@
-"""Languages: what we say to an agent in the one that it is talked to in."""
+"""Languages: translates our own messages to an agent into the language of the conversation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pytest_ltm.api import hookimpl
 
 @hookimpl(trylast=True)
 def pytest_ltm_translate(text: str, language: str) -> str:
-    """Return how a language says a whole message of ours; the English one if it has none."""
+    """Return a whole message of ours in a language; the English one if it has no translation."""
     if language == "en":
         return text
     from pytest_ltm.locales import parse_languages

@@ -1,4 +1,4 @@
-"""What is said in a language, which one a text is in, and what it means: a folder of data for each language."""
+"""Texts in a language, detection of a text's language, and its meaning in English: a folder of data per language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ltm.locales.phrasing import anchor_of, capital, pattern_of, variants
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
-    """A word as a text says it, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+    """A word in a text's language, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
 
     forms: Mapping[str, str]
 
@@ -40,46 +40,46 @@ T = TypeVar("T")
 
 
 class Language:
-    """What scenarios, filler and the embedded reader ask of a language; this one is English, and others override it."""
+    """The interface of a language for scenarios, filler and the embedded reader; this class is English."""
 
     code = "en"
 
     @property
     def name(self) -> str:
-        """What it is called in English."""
+        """Its English name."""
         return "English"
 
     @property
     def filler(self) -> Mapping[str, Any]:
-        """What fillers say, as `filler.yml` has it."""
+        """The texts of fillers, as in `filler.yml`."""
         return {}
 
     def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
-        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
+        """Return its version of a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
         return english
 
     def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002 - as above
-        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
+        """Return its version of a part of a text, filled in; a Word if it has several forms."""
         return english.format(**slots)
 
     def word(self, english: str) -> str:
-        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
+        """Return its version of an English word of the scenarios: a Word, or the English word if it has none."""
         return english
 
     def message(self, english: str) -> str:
-        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
+        """Return its version of a whole message, such as the end of a scenario; the English one if it has none."""
         return english
 
     def reply(self, english: str) -> str:
-        """Return how the embedded reader says a set phrase; the English one if it has none."""
+        """Return its version of a set phrase of the embedded reader; the English one if it has none."""
         return english
 
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002 - as above
-        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
+        """Return a text in English words, as far as rules need them; `known` words stay unchanged."""
         return text
 
     def own_meaning(self, text: str) -> str:  # noqa: ARG002 - as above
-        """Return in English a sentence or message that a scenario says; "" for any other text."""
+        """Return a scenario's sentence or message in English; "" for any other text."""
         return ""
 
     def __repr__(self) -> str:
@@ -87,19 +87,19 @@ class Language:
 
 
 class _Sentence(NamedTuple):
-    """A sentence that scenarios say in a language."""
+    """A sentence of scenarios in a language."""
 
     anchor: str
-    """What every text of it has, case folded."""
+    """A part that all its texts contain, case folded."""
     pattern: re.Pattern[str]
     english: str
-    """What it means, with the pattern's groups as slots."""
+    """Its meaning, with the pattern's groups as slots."""
     any_text: frozenset[str]
-    """The slots in which any text stands."""
+    """The slots for arbitrary text."""
 
 
 class PackagedLanguage(Language):
-    """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
+    """A folder next to this file: `texts.yml` has texts, `meanings.yml` the meanings of words, `filler.yml` filler."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -107,26 +107,26 @@ class PackagedLanguage(Language):
 
     @cached_property
     def name(self) -> str:
-        """What it is called in English."""
+        """Its English name."""
         return str(self._meanings["name"])
 
     @cached_property
     def filler(self) -> Mapping[str, Any]:
-        """What `filler.yml` has."""
+        """The contents of `filler.yml`."""
         return _read_texts(self._folder / "filler.yml")
 
     def find_text(self, part: str, english: T) -> T:  # noqa: ARG002
-        """Return what stands in `texts.yml`; KeyError if it has no such part."""
+        """Return the part in `texts.yml`; KeyError if there is none."""
         scenario, _, name = part.partition(".")
         return cast("T", self._texts[scenario][name])
 
     def phrase(self, part: str, english: str, **slots: object) -> str:
-        """Return what stands in `texts.yml`, each of its forms filled in."""
+        """Return the part in `texts.yml`, with each of its forms filled in."""
         result: Any = self.find_text(part, english)
         forms = result if isinstance(result, dict) else {"said": result}
         forms = {name: text.format(**slots) for name, text in forms.items()}
-        # words are drawn together as they are written, such as `d'` for `de` before a
-        # vowel: only once filled in
+        # contractions, such as `d'` for `de` before a vowel, depend on the filled-in
+        # words
         for pattern, spelling in self._meanings.get("joined", ()):
             forms = {
                 name: re.sub(pattern, spelling, text) for name, text in forms.items()
@@ -134,15 +134,15 @@ class PackagedLanguage(Language):
         return make_word(forms)
 
     def word(self, english: str) -> str:
-        """Return what `meanings.yml` has."""
+        """Return the word in `meanings.yml`."""
         return self._words.get(english, english)
 
     def message(self, english: str) -> str:
-        """Return what `texts.yml` has, whose keys are the English messages."""
+        """Return the message in `texts.yml`, whose keys are the English messages."""
         return str(self._texts["messages"].get(english, english))
 
     def reply(self, english: str) -> str:
-        """Return what `meanings.yml` has."""
+        """Return the phrase in `meanings.yml`."""
         return str(self._meanings["replies"].get(english, english))
 
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
@@ -150,7 +150,7 @@ class PackagedLanguage(Language):
         return self._gloss(text, known)
 
     def own_meaning(self, text: str) -> str:
-        """Return what `en/sentences.yml` has for the part of `texts.yml` that makes the text; a whole message's key."""
+        """Return the English sentence whose part of `texts.yml` made the text, or the key of a whole message."""
         text = text.strip()
         if english := self._english_messages.get(text):
             return english
@@ -174,7 +174,7 @@ class PackagedLanguage(Language):
         return {text: english for english, text in self._texts["messages"].items()}
 
     def _slot_meaning(self, text: str) -> str:
-        """Return in English a form of a word, which a name may follow, a number, a date or a name; else ""."""
+        """Return the English of a word form, optionally followed by a name, or of a number, date or name; else ""."""
         form, space, name = text.rpartition(" ")
         for words, behind in ((text, ""), (form, space + name)):
             if english := self._english_by_form.get(words.casefold()):
@@ -201,12 +201,12 @@ class PackagedLanguage(Language):
             words = {slot: self._form_patterns(kind) for slot, kind in kinds}
             any_text = frozenset(slot for slot in words if not words[slot])
             for part, english in parts.items():
-                if isinstance(english, Mapping):  # what stands in slots
+                if isinstance(english, Mapping):  # the contents of slots
                     continue
                 for wording, meaning in _fill_clauses(
                     texts[part], english, texts, parts
                 ):
-                    # most are never met
+                    # compiled lazily: most are never needed
                     pattern = lazy_pattern(
                         pattern_of(wording, words), re.IGNORECASE | re.DOTALL
                     )
@@ -216,7 +216,7 @@ class PackagedLanguage(Language):
         return sentences
 
     def _form_patterns(self, kind: str) -> Mapping[str, str]:
-        """Return by form a pattern of the words of a kind; none for `text`."""
+        """Return, by form, a pattern of the words of a kind; empty for `text`."""
         texts: dict[str, list[str]] = {}
         for english in self._meanings["words"].get(kind, ()):
             for form, text in self._words[english].forms.items():
@@ -233,7 +233,7 @@ class PackagedLanguage(Language):
 
     @cached_property
     def _words(self) -> Mapping[str, Word]:
-        """Return by English word how it is said: of a form with several ways to say it, the first."""
+        """Its words by English word; for a form with several variants, the first."""
         pairs = [
             pair for words in self._meanings["words"].values() for pair in words.items()
         ]
@@ -251,7 +251,7 @@ class PackagedLanguage(Language):
     @cached_property
     def _gloss(self) -> Gloss:
         kinds = self._meanings["words"]
-        # who answers in English is heard
+        # answers in English count, too
         words = {english: english for words in kinds.values() for english in words}
         words |= dict(
             pair
@@ -267,8 +267,8 @@ class PackagedLanguage(Language):
         parts: dict[str, str] = {}
         for kind, forms in kinds.items():
             ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
-            # the longest first: an alternative that begins another one would end the
-            # match too early
+            # longest first: an alternative that begins another one would match too
+            # early
             parts[kind] = spelled(
                 "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
             )
@@ -288,7 +288,7 @@ class PackagedLanguage(Language):
 
 
 def _read_texts(path: Path) -> Mapping[str, Any]:
-    """Return the content of a YAML file whose scalars are all texts: in them `no` is a word."""
+    """Return the content of a YAML file with all scalars as texts, because `no` is a word in them."""
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -307,9 +307,9 @@ def _fill_clauses(
     texts: Mapping[str, Any],
     parts: Mapping[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Yield wordings with their English, where slots that have clauses in `parts` stand for one after the other.
+    """Yield wordings with their English, in which each slot with clauses in `parts` is replaced by each clause.
 
-    Two of them in one wording stand for what has the same key.
+    Several such slots in one wording are replaced by clauses with the same key.
     """
     for wording in wordings:
         slots = [name for name in parts if f"{{{name}}}" in wording]
@@ -331,7 +331,7 @@ def _split_ways(text: str) -> list[str]:
 
 
 def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
-    """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
+    """Yield the meanings of a word's first form, `said`, and its plural, `many`; other forms are only for texts."""
     by_form = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
         yield from ((way, meaning) for way in _split_ways(by_form.get(name, "")))
@@ -353,13 +353,13 @@ def load_language(code: str) -> Language:
 
 
 class Spoken(NamedTuple):
-    """What a scenario is told in, and what it is asked in."""
+    """The languages that a scenario is told in and asked in."""
 
     told: Language
     asked: Language
 
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
-        """Return a text in English words, whichever of the two it is in; one in English stays as it is."""
+        """Return a text of either language in English words; an English text stays unchanged."""
         for language in dict.fromkeys((self.asked, self.told)):
             if detect_language(text, language) is not ENGLISH:
                 text = language.meaning(text, known)
@@ -368,9 +368,9 @@ class Spoken(NamedTuple):
     def judged(
         self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()
     ) -> Score | Unscored:
-        """Return an evaluator's verdict on what the answers mean, with the last answer itself as the evidence.
+        """Return an evaluator's verdict on the answers in English, with the original last answer as evidence.
 
-        `known`: names and the like, which mean nothing else.
+        `known`: names and other words without a translation.
         """
         told = answers.told if isinstance(answers, Replies) else ()
         verdict = evaluator(
@@ -385,7 +385,7 @@ class Spoken(NamedTuple):
 
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
-    """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
+    """Return the languages of an example by its parameter `language`: `de`, or `en:de` (told in, asked in)."""
     choice = parameters.get("language", ENGLISH.code)
     if not isinstance(choice, str):
         raise ConfigurationError(
@@ -402,7 +402,7 @@ _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 
 @cache
 def _frequent_words() -> Mapping[str, frozenset[str]]:
-    """Return for each language words that are frequent in it, and not in the others."""
+    """Return, for each language, words that are frequent in it but not in the others."""
     folder = Path(__file__).parent
     return {
         code: frozenset((folder / code / "marks.txt").read_text("utf-8").split())
@@ -411,14 +411,14 @@ def _frequent_words() -> Mapping[str, frozenset[str]]:
 
 
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
-    """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
-    # the beginning is enough, and a page takes no longer
+    """Return the language of a message, by its most frequent marks; if unclear, the one `before`."""
+    # the beginning is enough, and keeps the time constant for pages
     text = message[:400].lower()
     words = set(_WORD.findall(text))
     characters = "" if text.isascii() else _CJK.findall(text)
     hits = {code: len(marks & words) for code, marks in _frequent_words().items()}
     if characters:
-        hits["zh"] += len(characters)  # it is the only language here that is written so
+        hits["zh"] += len(characters)  # the only language here with these characters
     best = max(hits, key=lambda code: hits[code])
     best_hits = hits.pop(best)
     next_hits = max(hits.values(), default=0)
@@ -431,7 +431,7 @@ def detect_language(message: str, before: Language = ENGLISH) -> Language:
 # evaluators and of the reader know them.
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand around what is English already; private characters, which no message has."""
+"""Delimiters of text that is already English; private characters, which never occur in messages."""
 _KEPT = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 _MEANT = re.compile(r"<(\d)>")
 _TRANSLATED_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -454,10 +454,10 @@ _PUNCTUATION = str.maketrans(
 
 
 class Gloss:
-    """Puts English words for those of one language; what it does not know stays as it is.
+    """Replaces words of one language by English ones; unknown words stay unchanged.
 
-    A longer phrase goes before a shorter one. Texts of characters are read from the
-    left, the longest phrase first. Takes time linear in the text.
+    Longer phrases take precedence. Texts in Chinese characters are read from the left,
+    longest phrase first. Takes time linear in the text.
     """
 
     def __init__(
@@ -486,7 +486,7 @@ class Gloss:
         self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
 
     def __call__(self, text: str, known: Sequence[str] = ()) -> str:
-        """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
+        """Return the text in English words; `known` words stay unchanged, and count as separate words."""
         text = self.spell_out(text)
         for name in sorted(filter(None, known), key=len, reverse=True):
             apart = " " if _CJK_RUN.search(name) else ""
@@ -501,7 +501,7 @@ class Gloss:
         return self._meant(text)
 
     def spell_out(self, text: str) -> str:
-        """Return the text with what is drawn together written out, such as `de le` for `du`."""
+        """Return the text with contractions expanded, such as `de le` for `du`."""
         for pattern, written_out in self._spelling:
             text = pattern.sub(written_out, text)
         return text
@@ -517,7 +517,7 @@ class Gloss:
         return "".join([*parts, self._worded(text[end:])])
 
     def _said(self, english: str, match: re.Match[str]) -> str:
-        r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
+        r"""Return a rule's English: `<1>` is the meaning of a group, `\1` its text."""
         template = _MEANT.sub(
             lambda number: self._meant(match[int(number[1])] or ""), english
         )
@@ -528,7 +528,7 @@ class Gloss:
         if characters := self._of_characters:
 
             def read(match: re.Match[str]) -> str:
-                # what is known stands between what is not
+                # known phrases alternate with unknown text
                 meanings = (
                     self._phrases.get(part, part) for part in characters.split(match[0])
                 )
@@ -550,7 +550,7 @@ class Gloss:
                     english: str | None = self._phrases[phrase]
                     break
             else:
-                # a single word may be a form of one that is known
+                # a single word may be a form of a known one
                 stems = (
                     phrase.removesuffix(ending)
                     for ending in self._endings
@@ -569,7 +569,7 @@ class Gloss:
 
     @cached_property
     def _of_characters(self) -> re.Pattern[str] | None:
-        """Any phrase of characters, the longest first; None where there is none."""
+        """Matches any phrase in Chinese characters, longest first; None if there is none."""
         phrases = sorted(
             filter(_CJK_RUN.fullmatch, self._phrases), key=len, reverse=True
         )

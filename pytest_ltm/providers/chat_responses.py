@@ -142,7 +142,7 @@ def response_of(
 def fault_of(
     outcome: Outcome, model: ModelSpec, *, thoughts: bool = False, text: object = None
 ) -> AgentFault:
-    """Return the fault of a reply that is not an answer, with what is known of why."""
+    """Return the fault of a reply that is not an answer, with the reason if known."""
     end = f" (finish_reason {outcome.reason!r})" if outcome.reason else ""
     subject = f"model {model.name!r}"
     if outcome.account == "broken off":

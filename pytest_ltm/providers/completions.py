@@ -1,4 +1,4 @@
-"""Completions: asks a model through its provider's transport, in turn with everybody else who asks it."""
+"""Completions: sends requests to a model through its provider's transport, sharing its rate limit with all callers."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ if TYPE_CHECKING:
     from pytest_ltm.providers.provider import Provider
 
 
-# For pytest: what the server said is in the message.
+# For pytest: the message already has the server's answer.
 __tracebackhide__ = True
 
-# `role` and `content`, and what goes with calls of tools.
+# `role` and `content`, and the fields of tool calls.
 Message = dict[str, Any]
 
-# Seconds that a server may take to load its model; they are part of the time for the
-# reply.
+# Seconds that a server may take to load its model; they count towards the reply
+# timeout.
 LOADING = 600.0
 _CURES = {
     "ConnectionRefusedError": ". Does the server run, and at this port?",
     "gaierror": ". Is the host's name right, and is there a network?",
 }
 _WITHOUT = {"temperature": "Write temperature=default"}
-# Said by the user where a model wants to hear one first.
+# A user message for models that require one at the beginning.
 _OPENING = "(The conversation goes on.)"
 
 
 class ContextOverflow(AgentFault):
-    """The prompt is too long for the model. `limit` and `asked` in its own tokens, None where it does not report it."""
+    """The prompt is too long for the model. `limit` and `asked`: in the model's tokens, None if not reported."""
 
     def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
         super().__init__(message)
@@ -77,11 +77,12 @@ class ContextOverflow(AgentFault):
 
 
 class Completions:
-    """One model, asked one request at a time; close it at the end.
+    """One model that takes one request at a time; close it at the end.
 
-    Without the client's own retries: the caller decides what to do about a fault. `timeout`: seconds for one request,
-    None: the run's reply timeout. `says`: whether any of a text is speech. Raises AgentError where the client is not
-    installed or the key is not set.
+    The client's own retries are off: the caller handles faults. `timeout`: seconds for
+    one request, None: the run's reply timeout. `says`: returns whether any part of a
+    text is speech. Raises AgentError if the client is not installed or the key is not
+    set.
     """
 
     def __init__(
@@ -97,8 +98,8 @@ class Completions:
         self._provider = provider
         longest = timeout or SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
-        # Where the wait for a reply has a limit already, the client's, which counts
-        # pauses, would only come too early.
+        # If the reply already has a limit, the client's own limit, which counts pauses,
+        # would only expire too early.
         guard = ClientGuard(model.base_url, timeout if can_interrupt() else longest)
         self._transport = provider.connect(model, guard)
         self._says = says
@@ -110,17 +111,17 @@ class Completions:
         )
         self._fields = provider.parameters(model)
         self._quirks: set[str] = {"stream"} if model.stream else set()
-        """What the server has refused, and is spared from now on."""
+        """Features that the server has refused, and that requests avoid from now on."""
         self._turn: RateLimitSlot | None = None
         self._renamed = False
         self.lost: Used | None = None
-        """What the last request used if it failed; None if it did not, was refused or never arrived."""
+        """The usage of the last request if it failed; None if it succeeded, was refused or never arrived."""
         self.loading = 0.0
         """Seconds that the last request waited for the server to load its model."""
 
     @contextmanager
     def turn(self) -> Iterator[RateLimitSlot]:
-        """Wait for a turn at the endpoint, and keep it for all requests in the block; within one, that one serves."""
+        """Wait for a turn at the endpoint, and hold it for all requests in the block; nested blocks share one turn."""
         if self._turn is not None:
             yield self._turn
             return
@@ -132,11 +133,11 @@ class Completions:
                 self._turn = None
 
     def complete(self, messages: Sequence[Message], **more: Any) -> ModelResponse:
-        """Return the model's answer to the messages; `more` are further fields of this request.
+        """Return the model's answer to the messages; `more` are additional fields of this request.
 
-        Raises RequestRefused for another status than 200, ContextOverflow where that is
-        because of the prompt's length, TransientFault for an answer that did not arrive
-        whole, AgentFault for one that is not an answer.
+        Raises RequestRefused for an error that the server reports, ContextOverflow if
+        the prompt is too long, TransientFault for an answer that did not arrive whole,
+        AgentFault for one that is not an answer.
         """
 
         def body() -> dict[str, Any]:
@@ -160,7 +161,7 @@ class Completions:
             return response
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
-        """Return a vector for each text, and what that took; raises what `complete` does."""
+        """Return a vector for each text, and the usage; raises the errors of `complete`."""
         fields = {
             "model": self.model.name,
             "input": list(texts),
@@ -181,7 +182,7 @@ class Completions:
     def _request(
         self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot
     ) -> dict[str, Any]:
-        """Return the body of the answer, an object; the request is made again without what the server does not take."""
+        """Return the body of the answer, an object; requests are repeated without the parts that the server refuses."""
         self.lost = None
         self.loading = 0.0
         began = stopwatch_seconds()
@@ -206,8 +207,8 @@ class Completions:
                 if self.loading < LOADING:
                     sleep_interruptibly(min(5.0, 0.2 + self.loading))
                     continue
-            # First, because some servers refuse such a prompt with 429, and fewer
-            # requests at a time would not help.
+            # Checked first, because some servers refuse such a prompt with 429, which
+            # fewer concurrent requests would not cure.
             if (result := too_long(refusal.status, refusal.words)) is not None:
                 what = f"the prompt is too long for model {self.model.name!r}: {received(refusal.message)}"
                 raise ContextOverflow(
@@ -236,7 +237,7 @@ class Completions:
             self._raise_unreached(error.__cause__ or error)
 
     def _read_body(self, arrived: Arrived) -> Any:
-        """Return a body as JSON, a stream as the body that it makes up; None where it is neither."""
+        """Return a body as JSON, or a stream as its assembled body; None if it is neither."""
         text = arrived.text
         kind = arrived.headers.get("content-type", "")
         if _STREAM.match(text) or "event-stream" in kind:
@@ -245,7 +246,8 @@ class Completions:
             return failed or self._provider.assemble(events)
         try:
             return fold_names(json.loads(text))
-        except (ValueError, RecursionError):  # the last where it is nested too deeply
+        # RecursionError if it is nested too deeply
+        except (ValueError, RecursionError):
             if "json" in kind and arrived.status < HTTPStatus.BAD_REQUEST:
                 raise TransientFault(
                     f"{self.model.base_url} answered with a body that is not JSON"
@@ -253,7 +255,7 @@ class Completions:
         return None
 
     def _raise_unreached(self, error: BaseException) -> NoReturn:
-        """Raise what became of a request without an answer; a certificate does not get better by asking again."""
+        """Raise the fault of a request without an answer; a certificate error is not transient."""
         causes = [error]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
             causes.append(cause)
@@ -279,7 +281,7 @@ class Completions:
         raise TransientFault(text + cure) from None
 
     def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
-        """Return the fault of a refusal, with what the server cannot know: whence the key, and how addresses end."""
+        """Return the fault of a refusal, with hints the server cannot give: the source of the key, usual addresses."""
         where = self.model.base_url
         words = received(refusal.message)
         hint = ""
@@ -301,7 +303,7 @@ class Completions:
         )
 
     def _adjust(self, refusal: Refusal) -> bool:
-        """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
+        """Drop or rename a parameter that the model does not accept; False if there is none (left)."""
         if refusal.status not in {400, 422}:
             return False
         text = refusal.words
@@ -332,8 +334,8 @@ class Completions:
         return False
 
 
-# What a refusal speaks of, and beside it what of that, where a server wants to be asked
-# in another way.
+# Patterns of refusals that require another form of request: its subject, and what is
+# said about it.
 _QUIRKS = {
     "stream_options": (r"stream_options|include_usage", ""),
     "stream": (r"\bstream", r"only|non-stream|required|must"),
@@ -350,7 +352,7 @@ def _is_worded(text: str, cues: tuple[str, str]) -> bool:
 
 
 def _retry_after(arrived: Arrived) -> float | None:
-    """Return the seconds for which a server asks to be left alone, if it does so in seconds."""
+    """Return the seconds to wait that a server asks for, if given in seconds."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             return max(0.0, float(arrived.headers[name]) / unit)
@@ -360,7 +362,7 @@ def _retry_after(arrived: Arrived) -> float | None:
 
 
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
-    """Return the messages as a server takes them that has no system prompt, or wants roles to alternate."""
+    """Return the messages for a server that takes no system prompt, or requires alternating roles."""
     shaped = [
         {**message, "content": escape_surrogates(message["content"])}
         if isinstance(message.get("content"), str)
@@ -395,8 +397,8 @@ _STREAM = re.compile(r"\s*(?:data|event|id|retry)?:")
 
 
 def _read_events(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of a stream that are objects; `done` is in the one that ends it."""
-    # other line ends may stand within a text
+    """Yield the events of a stream that are objects; `done` is in the final one."""
+    # other line separators may occur within a text
     for line in re.split(r"\r?\n|\r", text):
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if data == "[DONE]":
@@ -404,7 +406,8 @@ def _read_events(text: str) -> Iterator[dict[str, Any]]:
             continue
         try:
             event = json.loads(data) if data else None
-        except (ValueError, RecursionError):  # the last one, of a stream that was torn
+        # a truncated last event of a broken stream
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
             yield event

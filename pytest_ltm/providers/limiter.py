@@ -1,4 +1,4 @@
-"""Limiter: everybody's turns at one endpoint, in all conversations and processes of a run."""
+"""Limiter: turns at one endpoint, shared by all conversations and processes of a run."""
 
 from __future__ import annotations
 
@@ -29,41 +29,43 @@ from pytest_ltm.providers.shared_limits import SHARING
 
 T = TypeVar("T")
 
-# Requests at a time before anything is known.
+# Concurrent requests before anything is known.
 INITIAL_CONCURRENT_REQUESTS = 8.0
 MAX_CONCURRENT_REQUESTS = 256.0
-# Seconds after a refusal until more is tried than the endpoint has carried; longer
-# where that was refused before.
+# Seconds after a refusal before exceeding the carried load; longer after repeated
+# refusals at that load.
 CALM = 5.0
 LONGEST_CALM = 60.0
-# Seconds after a pause in which another refusal means that it carries less than it did.
+# Seconds after a pause within which another refusal means that the endpoint carries
+# less than before.
 SOON = 5.0
-# Seconds after which to look again for a place.
+# Seconds between two attempts to get a place.
 POLL_SECONDS = 0.1
-# Seconds; a pause that ends later than that is left over from before the machine was
-# restarted.
+# Seconds; a pause that would last longer is left over from before a restart of the
+# machine.
 LONGEST_PAUSE = 3600.0
 _LONGEST_GUESS = 60.0
 
 # `limit`, `halved` (when), `carried` (places in use before that), `calm` (see CALM),
-# `refusals` (in a row), `until` (end of a pause), `places`: ticket -> Place's fields.
+# `refusals` (in a row), `until` (end of a pause), `places`: ticket -> [host, pid,
+# begin, end].
 State = dict[str, Any]
 
 
 class Ticket(Struct, frozen=True):
-    """One request's claim to a place. Times are in seconds of one clock for all processes of a machine."""
+    """One request's claim to a place. Times are seconds of one clock for all processes of a machine."""
 
     name: str
     host: str
     pid: int
     lease: float
-    """Seconds after which the place is free again, whatever became of its holder."""
+    """Seconds after which the place is free again, even if its holder has not released it."""
 
 
 def take_place(
     state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]
 ) -> float:
-    """Give the ticket a place and return 0, or return the seconds to wait before asking again."""
+    """Give the ticket a place and return 0, or return the seconds to wait before trying again."""
     places = state["places"] = {
         name: place
         for name, place in state.get("places", {}).items()
@@ -79,16 +81,16 @@ def take_place(
 
 
 def give_place_back(state: State, ticket: Ticket) -> None:
-    """Give the place back."""
+    """Release the place."""
     state.get("places", {}).pop(ticket.name, None)
 
 
 def note_success(state: State, now: float) -> None:
-    """An answer came: if most places were in use, there may be more of them.
+    """Note an answer: if most places were in use, allow more of them.
 
-    Twice as many after a round of answers until the endpoint refuses for the first
-    time, and later up to what it carried then; beyond that one more after a round, once
-    it has been calm: to find out costs everybody a pause.
+    The limit doubles per round of answers until the first refusal, and later up to what
+    the endpoint carried; beyond that it grows by one per round, after a calm time,
+    because each trial risks a pause for everybody.
     """
     limit = _place_limit(state)
     state["refusals"] = 0
@@ -105,10 +107,10 @@ def note_success(state: State, now: float) -> None:
 def back_off(
     state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float
 ) -> None:
-    """The endpoint wants less: everybody pauses, for as long as it says or else longer from time to time.
+    """Note a refusal: reduce the limit, and pause all callers, for the requested time or for increasing guesses.
 
-    What it carried is what was in use, unless it refuses again at once: then that was
-    too much. `spread` (0…1, by chance) keeps processes that guess from guessing alike.
+    The carried load is what was in use, unless another refusal follows at once: then it
+    was too high. `spread` (random, 0…1) keeps the guesses of processes apart.
     """
     places = state.get("places", {})
     began = places.get(ticket.name, [0, 0, now, 0])[2]
@@ -157,21 +159,21 @@ _NUMBERS = itertools.count()
 
 
 class Unshared:
-    """A value of this process alone, for agents that are used outside a run."""
+    """State of this process alone, for agents that are used outside a run."""
 
     def __init__(self) -> None:
         self._value: State = {}
         self._lock = threading.Lock()
 
     def change(self, alter: Callable[[State], State]) -> State:
-        """Replace the value by what `alter` makes of it, and return that."""
+        """Replace the value by `alter(value)`, and return the new value."""
         with self._lock:
             self._value = alter(deepcopy(self._value))
             return self._value
 
 
-# What keeps the state of an endpoint: a file that processes share, or a part of this
-# process's memory.
+# The store of an endpoint's state: a file shared by processes, or this process's
+# memory.
 Value: TypeAlias = Shared | Unshared
 
 
@@ -179,7 +181,7 @@ _OWN: dict[str, Unshared] = {}
 
 
 def value_of(endpoint: str) -> Value:
-    """Return what keeps the state of an endpoint, the same one for equal names."""
+    """Return the store of an endpoint's state, the same one for equal names."""
     if SHARING.folder is None:
         return _OWN.setdefault(endpoint, Unshared())
     slug = re.sub(
@@ -199,14 +201,14 @@ class RateLimitSlot:
         self._ticket = ticket
 
     def succeeded(self) -> None:
-        """An answer came."""
+        """Note that an answer arrived."""
         self._limiter.change(lambda state: note_success(state, stopwatch_seconds()))
 
     def note_refusal(self, retry_after: float | None) -> None:
-        """The endpoint asks for less, and perhaps for a pause of so many seconds."""
+        """Note that the endpoint asked for fewer requests, and perhaps for a pause of `retry_after` seconds."""
         spread = self._limiter.rng.random()
-        # The time is that of the change: who got a place while this waited for the lock
-        # came before it.
+        # The time is taken inside the change: whoever got a place while this waited for
+        # the lock came earlier.
         self._limiter.change(
             lambda state: back_off(
                 state, self._ticket, stopwatch_seconds(), retry_after, spread
@@ -215,7 +217,7 @@ class RateLimitSlot:
 
 
 class Limiter:
-    """Hands out turns at one endpoint; `lease` is the seconds that a request can take (None: nobody knows)."""
+    """Grants turns at one endpoint; `lease`: maximum seconds of a request (None: unknown)."""
 
     def __init__(
         self,
@@ -232,10 +234,10 @@ class Limiter:
 
     @contextmanager
     def turn(self, longest: float = LONGEST_WAIT) -> Iterator[RateLimitSlot]:
-        """Wait for a turn and keep it for the time of the block; Ctrl-C ends the wait.
+        """Wait for a turn and hold it for the block; Ctrl-C ends the wait.
 
-        Raises TransientFault if none comes within `longest` seconds, AgentFault if the
-        endpoint itself asked for more.
+        Raises TransientFault if there is no turn within `longest` seconds, AgentFault
+        if the endpoint itself asks for a longer wait.
         """
         ticket = Ticket(
             f"{os.getpid()}.{next(_NUMBERS)}", platform.node(), os.getpid(), self._lease
@@ -253,8 +255,8 @@ class Limiter:
                 if stopwatch_seconds() + wait > end:
                     late = f"no turn at {self.endpoint} within {longest:g} s: others were before"
                     raise TransientFault(late, retry_after=wait)
-                # Spread, so that those who waited for the same moment do not all come
-                # in it.
+                # Spread, so that callers waiting for the same moment do not all arrive
+                # at once.
                 sleep_interruptibly(
                     wait + self.rng.uniform(0, min(1.0, 0.1 * wait + POLL_SECONDS / 2))
                 )
@@ -263,8 +265,8 @@ class Limiter:
             self.change(partial(give_place_back, ticket=ticket))
 
     def change(self, note: Callable[[State], T]) -> T:
-        """Change the endpoint's state, and return what `note` does; a state that cannot be read is learned anew."""
-        noted: list[T] = []  # whatever keeps the state hands back only that
+        """Change the endpoint's state, and return the result of `note`; an unreadable state is discarded."""
+        noted: list[T] = []  # `change` of the store returns only the state
 
         def alter(state: State) -> State:
             state["endpoint"] = self.endpoint
@@ -283,12 +285,12 @@ class Limiter:
 
 
 def _is_process_alive(host: str, pid: int) -> bool:
-    """Whether a process of this machine is still there; true for one that nobody here can tell of."""
+    """Return whether a process on this machine is alive; True if that is unknown."""
     if os.name == "nt" or host != platform.node():  # on Windows, os.kill would end it
         return True
     try:
         os.kill(pid, 0)
     except OSError as error:
-        # a process of another user cannot be asked, so it is there
+        # a process of another user may not be signalled, so it is alive
         return not isinstance(error, ProcessLookupError)
     return True

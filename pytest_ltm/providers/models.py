@@ -1,4 +1,4 @@
-"""Models by their specs: reading one, what it costs by the list, and asking it; commands that stand for models."""
+"""Models by their specs: parsing, list prices, and connections; commands that act as models."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from pytest_ltm.providers.completions import Completions, Message
 
 
-# The bytes of an answer that are read.
+# Maximum bytes of an answer.
 LONGEST_ANSWER = 2**20
 _LONGEST_ERROR = 300
 _POLL = 0.02
 
 
 class CommandModel:
-    """Asked one request at a time; the command is started for each, and ended with all that it started."""
+    """A command as a model: started for each request, and killed with all its descendants."""
 
     lost: Used | None = None
-    """Nothing is reported, so nothing is known to be lost."""
+    """Always None: a command reports no usage."""
 
     def __init__(
         self, model: ModelSpec, says: Callable[[str], bool] = SPOKEN.says_something
@@ -63,11 +63,11 @@ class CommandModel:
         self._says = says
 
     def turn(self) -> AbstractContextManager[object]:
-        """Wait for nobody."""
+        """Return at once: a command needs no turn."""
         return nullcontext()
 
     def complete(self, messages: Sequence[Message], **_: Any) -> ModelResponse:
-        """Return what the command writes to its output; AgentFault if it fails, or writes too much."""
+        """Return the command's output; AgentFault if it fails, or writes too much."""
         prompt = "\n\n".join(
             str(message["content"]) for message in messages if message.get("content")
         )
@@ -101,13 +101,13 @@ class CommandModel:
         )
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
-        """Raise AgentError: a command gives no vectors."""
+        """Raise AgentError: a command cannot compute embeddings."""
         raise AgentError(
             f"the command {self.model.name!r} gives no vectors for {len(texts)} texts"
         )
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
     def _run(self, input_file: Any, output: Any, errors: Any) -> int:
         process = subprocess.Popen(  # noqa: S603 - the command is the user's own
@@ -119,7 +119,7 @@ class CommandModel:
         )
         try:
             while process.poll() is None:
-                # in short steps: a time limit from outside must be able to come through
+                # in short steps, so that a time limit from outside can interrupt
                 if os.fstat(output.fileno()).st_size > LONGEST_ANSWER:
                     break
                 sleep_interruptibly(_POLL)
@@ -146,26 +146,26 @@ def split_command(command: str) -> list[str]:
     return words
 
 
-# When the list prices were true, year and month.
+# Year and month of the list prices.
 LISTED = "2025-08"
 _DATED = lazy_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)")
 
 
 def known_endpoints() -> list[ServiceEndpoint]:
-    """Return the endpoints known by name, and where the registered providers have their models."""
+    """Return the endpoints known by name, and the default addresses of registered providers."""
     homes = [provider_of(kind).default_address for kind in provider_names()]
     return [*ENDPOINTS.values(), *homes]
 
 
 def key_names() -> list[str]:
-    """Return the environment variables that specs look at without naming them: keys, then addresses."""
+    """Return the environment variables that specs use implicitly: keys, then addresses."""
     keys = [endpoint.key_env for endpoint in known_endpoints()]
     addresses = [provider_of(kind).address_env for kind in provider_names()]
     return list(filter(None, dict.fromkeys([*keys, *addresses])))
 
 
 def list_price(model: str, base_url: str) -> Price | None:
-    """Return the public list price of a model at its maker's own endpoint in `LISTED`; None if it is not known."""
+    """Return the list price in `LISTED` of a model at its maker's own endpoint; None if unknown."""
     for endpoint in known_endpoints():
         prices = endpoint.prices
         listed = prices.get(model) or prices.get(_DATED.sub("", model))
@@ -185,9 +185,8 @@ def read_model(
 ) -> tuple[ModelSpec, dict[str, Field]]:
     """Return the model that a spec names, and the fields named in `also`.
 
-    `parameters`: those of a file. `ready`: it must be possible to ask it, so client and
-    key have to be there. Raises `error`, which says what the model was to be (`role`);
-    DefinitionError with the place in a file.
+    `parameters`: those of a file. `ready`: client and key must be available. Raises
+    `error`, which names the model's `role`; DefinitionError with the place in a file.
     """
     spec = Spec.parse(text, role=role)
     if spec.kind == COMMAND:
@@ -219,7 +218,7 @@ def open_model(
     rng: random.Random | None = None,
     says: Callable[[str], bool] = SPOKEN.says_something,
 ) -> Completions:
-    """Return the connection to a model; AgentError where its client is not installed or its key is not set."""
+    """Return the connection to a model; AgentError if its client is not installed or its key is not set."""
     from pytest_ltm.providers.completions import Completions
 
     if model.provider == COMMAND:

@@ -1,4 +1,4 @@
-"""OpenAI: chat completions and embeddings as OpenAI has them, and as most other servers imitate them."""
+"""OpenAI: chat completions and embeddings, in OpenAI's protocol, which most other servers imitate."""
 
 from __future__ import annotations
 
@@ -45,28 +45,28 @@ class OpenAi(Provider):
     path = "/chat/completions"
     streams: ClassVar[Mapping[str, Any]] = {"stream_options": {"include_usage": True}}
     lengths: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
-    """The names of the limit of a reply, of which a server may know only one."""
+    """The names of the field that limits a reply; a server may know only one."""
     address_env = "OPENAI_BASE_URL"
     takes_images = gives_vectors = True
     model_prefixes: ClassVar[tuple[str, ...]] = ("gpt-", "chatgpt-", "o1", "o3", "o4")
     missing_hint = "; addresses usually end in /v1"
 
     def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
-        """Return what posts through the `openai` client; AgentError where that is not installed."""
+        """Return a transport through the `openai` client; AgentError if it is not installed."""
         check_ready(model, self)
         return OpenAiTransport(
             model, guard, is_stranger=model.key_env != self.default_address.key_env
         )
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
-        """Return the fields of every request beside model and messages."""
+        """Return the constant fields of every request."""
         at_home = (
             urlsplit(model.base_url).hostname
             == urlsplit(self.default_address.base_url).hostname
         )
         values = {
-            # Servers that imitate the endpoint know the older name; the endpoint itself
-            # deprecates it.
+            # Servers that imitate the endpoint know the older name, which the endpoint
+            # itself deprecates.
             self.lengths[at_home]: model.max_tokens,
             "temperature": 0 if model.temperature is None else model.temperature,
             "seed": model.seed,
@@ -87,7 +87,7 @@ class OpenAi(Provider):
         }
 
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
-        """Return what a body says; an AgentFault if that is not an answer."""
+        """Return the response in a body; AgentFault if it is not an answer."""
         model = asked.model
         choices = answer.get("choices")
         if choices == []:
@@ -110,14 +110,14 @@ class OpenAi(Provider):
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
-        """Return what a body says that it took, be there an answer in it or not."""
+        """Return the usage in a body, whether or not it has an answer."""
         usage = answer.get("usage")
         asked = read_count(usage, "prompt_tokens") or None
         answered = read_count(usage, "completion_tokens")
         total = read_count(usage, "total_tokens")
         if asked is not None and total is not None and total > asked:
-            # Some providers leave what was thought out of the completion, but not out
-            # of the total, nor of the bill.
+            # Some providers exclude thoughts from the completion count, but not from
+            # the total or the bill.
             answered = max(answered or 0, total - asked)
         if isinstance(usage, dict):
             details = usage.get("prompt_tokens_details")
@@ -129,7 +129,7 @@ class OpenAi(Provider):
         return Used(asked, answered, cached if asked is None else min(cached, asked))
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream make up; a TransientFault for one that broke off."""
+        """Return the body assembled from the events of a stream; TransientFault if the stream broke off."""
         message: dict[str, Any] = {}
         calls: dict[Any, dict[str, Any]] = {}
         usage = None
@@ -150,13 +150,13 @@ class OpenAi(Provider):
 
 
 def _first_object(listed: Any) -> dict[str, Any]:
-    """Return the first of a list of objects, {} where there is none."""
+    """Return the first of a list of objects, {} if there is none."""
     first = listed[0] if isinstance(listed, list) and listed else None
     return first if isinstance(first, dict) else {}
 
 
 def _around_text(event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return an event without the piece of text that it brings."""
+    """Return an event without its piece of text."""
     choice = _first_object(event.get("choices"))
     around = {name: choice[name] for name in choice if name not in {"delta", "message"}}
     beside = {name: event[name] for name in event if name != "choices"}
@@ -164,9 +164,9 @@ def _around_text(event: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def split_parts(content: Any) -> tuple[Any, str]:
-    """Return the text of a content in parts and the thoughts among them; any other content as it is.
+    """Return the text and the thoughts of a content in parts; any other content unchanged.
 
-    A part is a thought where its type, or a field that is true, calls it one.
+    A part is a thought if its type, or a field that is true, says so.
     """
     if not isinstance(content, list):
         return content, ""
@@ -199,7 +199,7 @@ def _read_calls(parts: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
 def _extend_message(
     message: dict[str, Any], calls: dict[Any, dict[str, Any]], piece: Mapping[str, Any]
 ) -> None:
-    """Add a piece of a message to what has come of it."""
+    """Add a piece of a message to the message assembled so far."""
     for name, part in piece.items():
         if name == "tool_calls" and isinstance(part, list):
             _extend_calls(calls, part)
@@ -226,7 +226,7 @@ def _text_so_far(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _extend_calls(calls: dict[Any, dict[str, Any]], parts: Sequence[Any]) -> None:
-    """Add the pieces of tool calls to those that have come."""
+    """Add pieces of tool calls to the calls assembled so far."""
     for part in (part for part in parts if isinstance(part, dict)):
         index = part.get("index")
         number = index if isinstance(index, (int, str)) else len(calls)
@@ -237,7 +237,7 @@ def _extend_calls(calls: dict[Any, dict[str, Any]], parts: Sequence[Any]) -> Non
 
 
 class OpenAiTransport:
-    """Posts through the `openai` client, without its own retries: the caller decides what to do about a fault."""
+    """Posts through the `openai` client, without its own retries: the caller handles faults."""
 
     def __init__(
         self, model: ModelSpec, guard: ClientGuard, *, is_stranger: bool
@@ -246,15 +246,15 @@ class OpenAiTransport:
 
         http = openai.DefaultHttpxClient(**guard.options)
         headers: dict[str, Any] = {}
-        if is_stranger:  # the names of an account are kept from another provider
+        if is_stranger:  # other providers must not see the account's names
             headers = {
                 "OpenAI-Organization": openai.Omit(),
                 "OpenAI-Project": openai.Omit(),
             }
-        if model.api_version:  # as Azure has it
+        if model.api_version:  # as Azure requires
             headers["api-key"] = model.key()
         self._openai = openai
-        # of httpx or httpx2, whichever this version of the client goes through
+        # from httpx or httpx2, whichever this version of the client uses
         package = type(http).__mro__[1].__module__.partition(".")[0]
         self._whole = sys.modules[package].Response
         self._client = openai.OpenAI(
@@ -270,7 +270,7 @@ class OpenAiTransport:
         )
 
     def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
-        """Return what came."""
+        """Return the server's answer."""
         try:
             response = self._client.post(path, cast_to=self._whole, body=body)
         except self._openai.APIStatusError as error:
@@ -285,5 +285,5 @@ class OpenAiTransport:
         self._client.close()
 
 
-# Errors of the client that came before anything was sent.
+# Client errors that occur before anything is sent.
 _UNSENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, with which some of its models alone can be asked; nothing is stored at the provider."""
+"""OpenAI's Responses API, the only one of some of its models; nothing is stored at the provider."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class OpenAiResponses(OpenAi):
     model_prefixes = ()
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
-        """Return the fields of every request beside model and messages."""
+        """Return the constant fields of every request."""
         fields = super().parameters(model)
         limits = [fields.pop(name) for name in super().lengths if name in fields]
         effort = fields.pop("reasoning_effort", None)
-        fields.pop("seed", None)  # there is none
+        fields.pop("seed", None)  # the API has no seed
         return {
             "store": False,
             **fields,
@@ -67,7 +67,7 @@ class OpenAiResponses(OpenAi):
         return body
 
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
-        """Return what a body says; an AgentFault if that is not an answer."""
+        """Return the response in a body; AgentFault if it is not an answer."""
         output = answer.get("output")
         if not isinstance(output, list):
             raise no_answer(answer, asked.model, "the output of a response")
@@ -84,7 +84,7 @@ class OpenAiResponses(OpenAi):
             if calls_tool(item)
         ]
         beside = {name: answer[name] for name in answer if name != "output"}
-        # the details are null wherever nothing was left out
+        # the details are null unless something was left out
         end = find_end(beside).removeprefix("null") or answer.get("status", "")
         return response_of(
             asked,
@@ -96,7 +96,7 @@ class OpenAiResponses(OpenAi):
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
-        """Return what a body says that it took, be there an answer in it or not."""
+        """Return the usage in a body, whether or not it has an answer."""
         usage = answer.get("usage")
         asked = read_count(usage, "input_tokens") or None
         details = usage.get("input_tokens_details") if isinstance(usage, dict) else None
@@ -104,7 +104,7 @@ class OpenAiResponses(OpenAi):
         return Used(asked, read_count(usage, "output_tokens"), min(cached, asked or 0))
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream make up: the last one holds all of it."""
+        """Return the body in the final event of a stream, which contains all of it."""
         for event in reversed(events):
             response = event.get("response")
             kind = event.get("type")
@@ -118,7 +118,7 @@ class OpenAiResponses(OpenAi):
 
 
 def _spoken_texts(item: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a message, a refusal among them; none of any other item."""
+    """Return the texts of a message, including a refusal; none for any other item."""
     content = item.get("content")
     if item.get("type") != "message" or not isinstance(content, list):
         return []
@@ -130,7 +130,7 @@ def _spoken_texts(item: Mapping[str, Any]) -> list[str]:
 
 
 def _thoughts_of(item: Mapping[str, Any]) -> str:
-    """Return what an item tells of thoughts: all of them, or their summary."""
+    """Return the thoughts in an item: in full, or their summary."""
     texts = [
         find_thoughts({"thought": item.get(name)}) for name in ("content", "summary")
     ]
@@ -138,7 +138,7 @@ def _thoughts_of(item: Mapping[str, Any]) -> str:
 
 
 def _items(message: Message) -> Iterator[dict[str, Any]]:
-    """Yield what a message is in a request: itself, a call of a tool, or the result of one."""
+    """Yield the items of a message in a request: its text, a tool call, or the result of one."""
     if message["role"] == "tool":
         yield {
             "type": "function_call_output",

@@ -1,4 +1,4 @@
-"""The providers of chat models that come with pytest-ltm."""
+"""The providers of chat models that ship with pytest-ltm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provider: how the models of one kind of service are asked; derive from it to add one."""
+"""Provider: the protocol of one kind of model service; derive from it to add one."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ if TYPE_CHECKING:
 
 
 class Provider(ABC):
-    """How the models of one kind of service are asked: a base class, of which a kind says what differs."""
+    """Base class for the protocol of one kind of model service."""
 
     name: ClassVar[str]
     """The kind of its specs: `openai`."""
     home: ClassVar[str] = ""
-    """The name of its own endpoint in endpoints.yml; "": `default_address` says it."""
+    """The name of its own endpoint in endpoints.yml; "": `default_address` returns it."""
     library: ClassVar[str] = "httpx2"
-    """The module that its requests go through."""
+    """The module that sends its requests."""
     extra: ClassVar[str] = "http"
-    """The extra that brings it."""
+    """The extra that installs the module."""
     path: ClassVar[str]
-    """Where requests go, below the address."""
+    """The path of requests, below the address."""
     streams: ClassVar[Mapping[str, Any]] = {}
-    """Fields with which a stream also counts its tokens."""
+    """Fields that make a stream report its usage, too."""
     lengths: ClassVar[tuple[str, ...]]
-    """The names of the field that limits a reply: the usual one, and one for those who refuse that."""
+    """The names of the field that limits a reply: the usual one, and one for servers that refuse it."""
     address_env: ClassVar[str] = ""
-    """The environment variable that may name another address in its place; "": none."""
+    """The environment variable that may override the address; "": none."""
     takes_images: ClassVar[bool] = False
-    """Whether a message may hold photos."""
+    """Whether a message may contain images."""
     gives_vectors: ClassVar[bool] = False
-    """Whether it has models that make embeddings."""
+    """Whether it has embedding models."""
     model_prefixes: ClassVar[tuple[str, ...]] = ()
-    """How the names of its models begin."""
+    """The prefixes of its models' names."""
     missing_hint: ClassVar[str] = ""
-    """What to add where nothing is found at the address."""
+    """What to add to the error if the address does not exist."""
 
     @property
     def default_address(self) -> ServiceEndpoint:
-        """Where its models are if a spec does not say."""
+        """The address of its models unless a spec has one."""
         return ENDPOINTS[self.home]
 
     def address(self, model: ModelSpec) -> str:
-        """Return the address below which its paths are."""
+        """Return the base address of its paths."""
         return model.base_url
 
     def headers(self, model: ModelSpec) -> dict[str, str]:
-        """Return the headers of every request, the key among them."""
+        """Return the headers of every request, including the key."""
         if model.key_env:
             return {"Authorization": f"Bearer {model.key()}"}
         return {}
 
     def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
-        """Return what posts to the model's address; AgentError where the library is not installed."""
+        """Return a transport to the model's address; AgentError if the library is not installed."""
         check_ready(model, self)
         return HttpTransport(self.address(model), self.headers(model), guard)
 
     @abstractmethod
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
-        """Return the fields of every request beside model and messages."""
+        """Return the constant fields of every request."""
 
     @abstractmethod
     def body(
@@ -78,30 +78,30 @@ class Provider(ABC):
 
     @abstractmethod
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
-        """Return what a body says; a fault if that is not an answer."""
+        """Return the response in a body; raises a fault if it is not an answer."""
 
     @abstractmethod
     def used(self, answer: Mapping[str, Any]) -> Used:
-        """Return what a body says that it took."""
+        """Return the usage in a body."""
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream make up; TransientFault for one that broke off."""
+        """Return the body assembled from the events of a stream; TransientFault if the stream broke off."""
         raise AgentFault(f"{self.name}: a stream of {len(events)} events is not read")
 
 
 class RequestFields(Struct, frozen=True):
-    """The fields of a chat request, apart from those that each API writes in its own way."""
+    """The fields of a chat request, with those separated that each API writes differently."""
 
     rest: dict[str, Any]
-    """What every API takes as it is."""
+    """The fields that every API accepts unchanged."""
     form: Mapping[str, Any] | None
     """The JSON schema of the answer: `name`, `schema`, `strict`."""
     functions: Sequence[Mapping[str, Any]]
-    """The tools that the model may call: `name`, `parameters`, maybe `description`."""
+    """The tools that the model may call: `name`, `parameters`, optionally `description`."""
 
 
 def split_fields(fields: Mapping[str, Any]) -> RequestFields:
-    """Return the fields of a chat completion, for an API that has no seed and other words for forms and tools."""
+    """Split the fields of a chat completion for an API without a seed, and with its own form of schemas and tools."""
     rest = {
         name: value
         for name, value in fields.items()
@@ -113,14 +113,14 @@ def split_fields(fields: Mapping[str, Any]) -> RequestFields:
 
 
 def drop_unset(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that have a value; "default" leaves a field out, so that the server decides."""
+    """Return the fields that have a value; "default" omits a field, so that the server decides."""
     return {
         name: value for name, value in values.items() if value not in (None, "default")
     }
 
 
 def check_ready(model: ModelSpec, provider: Provider) -> None:
-    """Raise the AgentError of a missing library or key before the run instead of in it."""
+    """Raise AgentError for a missing library or key before the run, not during it."""
     if find_spec(provider.library) is None:
         raise AgentError(
             f"model {model.name!r} needs {provider.library!r}, which is not installed: "

@@ -1,7 +1,7 @@
-"""Providers: the one registry of services that models are asked at, by the kind of their specs.
+"""Providers: the only registry of model services, by the kind of their specs.
 
-Agents, judges, simulated users, readers, embeddings and writers of data look here, and
-nowhere else. A provider is made, and its module imported, when it is first used.
+Used by agents, judges, simulated users, readers, embeddings and generators of data. A
+provider is created, and its module imported, on first use.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pytest_ltm.api.storage import ConfigurationError, describe_error
 if TYPE_CHECKING:
     from pytest_ltm.providers.provider import Provider
 
-# The kind of a spec of a command, for all but agents, which have a protocol of their
-# own there.
+# The kind of a command's spec, except for agents, which have their own protocol for
+# commands.
 COMMAND = "cmd"
-# By the kind of a spec, that is what stands before the `:`, what makes its provider.
+# Factories of providers, by the kind of a spec, which is the part before the `:`.
 PROVIDERS: Registry[Callable[[], Provider]] = Registry(
     "pytest_ltm_providers", "a provider", lambda name, make: (name, make)
 )
 
 
 def provider_names() -> tuple[str, ...]:
-    """Return the kinds of the specs that name a model, in the order in which they are registered."""
+    """Return the kinds of specs that name a model, in order of registration."""
     return tuple(PROVIDERS.entries())
 
 
 def model_forms() -> tuple[str, ...]:
-    """Return how a model is named, a form for each kind of spec."""
+    """Return the forms of specs that name a model, one per kind."""
     kinds = [f"{kind}:MODEL" for kind in provider_names()]
     return (*kinds, f"{COMMAND}:COMMAND")
 
 
 def provider_of(kind: str) -> Provider:
-    """Return the provider of a registered kind; ConfigurationError if its package cannot make one."""
+    """Return the provider of a registered kind; ConfigurationError if its package cannot create it."""
     return _make_provider(kind, PROVIDERS.entries()[kind])
 
 
@@ -45,7 +45,7 @@ def provider_of(kind: str) -> Provider:
 def _make_provider(kind: str, make: Callable[[], Provider]) -> Provider:
     try:
         provider = make()
-    except Exception as error:  # of a package of somebody else
+    except Exception as error:  # from another package's code
         raise ConfigurationError(
             f"the provider {kind!r} cannot be made: {describe_error(error)}"
         ) from error
@@ -60,13 +60,13 @@ def _make_provider(kind: str, make: Callable[[], Provider]) -> Provider:
 
 
 def names_model(text: str) -> bool:
-    """Whether a spec names a model that can be asked: of a provider, or behind a command."""
+    """Return whether a spec names a model, of a provider or behind a command."""
     kind, colon, _ = text.partition(":")
     return bool(colon) and (kind == COMMAND or kind in PROVIDERS.entries())
 
 
 def suggest_provider(name: str) -> str:
-    """Return a sentence with the spec that somebody who named a model alone may have meant; "" if none is known."""
+    """Return a hint with the likely spec for a bare model or provider name; "" if unknown."""
     if name in PROVIDERS.entries():
         return f" Did you mean '{name}:MODEL'?"
     for kind in provider_names():

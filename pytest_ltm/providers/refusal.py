@@ -1,4 +1,4 @@
-"""What servers say when they refuse: an error in any dress, and a prompt that is too long."""
+"""Refusals of servers: errors in any format, and prompts that are too long."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Refusal(Struct, frozen=True):
     words: str
     """All texts and named numbers of the error, for rules."""
     message: str
-    """What it says to people, on one line of at most 300 characters."""
+    """The message for people, on one line of at most 300 characters."""
     status: int
-    """The HTTP status that counts: gateways report that of a provider behind them in the body of a 200."""
+    """The effective HTTP status: gateways report that of a provider behind them in the body of a 200."""
     chance: Chance
-    """Whether it may not be said if the same is asked again."""
+    """Whether the same request may succeed when repeated."""
     code: str = ""
-    """Its code, where that is a word."""
+    """The error code, if it is a word."""
 
 
 class RequestRefused(AgentFault):
-    """An error in place of an answer, in the server's own words.
+    """An error instead of an answer, in the server's own words.
 
-    `status_code`, `code`, `words` and `response`, its headers, are for the retries.
+    The retries use `status_code`, `code`, `words` and the headers of `response`.
     """
 
     def __init__(self, message: str, refusal: Refusal, response: Any = None) -> None:
@@ -57,9 +57,10 @@ class RequestRefused(AgentFault):
 
 
 def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
-    """Return the error that an answer reports, wherever in its body; None where it reports none.
+    """Return the error that an answer reports, anywhere in its body; None if it reports none.
 
-    `data`: the text as JSON; None where it is not. Whatever the body holds, nothing is raised.
+    `data`: the text as JSON; None if it is not JSON. Never raises, whatever the body
+    contains.
     """
     error = find_error(data)
     if error is None and 200 <= status < 300:
@@ -76,7 +77,7 @@ def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
     )
 
 
-# --- Where in a body an error is.
+# --- The place of an error in a body.
 
 
 def reports_error(data: Any) -> bool:
@@ -85,7 +86,7 @@ def reports_error(data: Any) -> bool:
 
 
 def find_error(data: Any, depth: int = 0) -> Any:
-    """Return the part of a body that reports an error; None where none does."""
+    """Return the part of a body that reports an error; None if there is none."""
     if isinstance(data, list) and depth <= _DEEPEST:
         parts = (find_error(part, depth + 1) for part in data[:_LONGEST])
         return next((part for part in parts if part is not None), None)
@@ -101,14 +102,14 @@ def find_error(data: Any, depth: int = 0) -> Any:
     inside = (
         find_error(data[name], depth + 1)
         for name, words in fields.items()
-        # where a body holds what was said, counted or filtered
+        # skip the parts of a body that hold replies, counts or filters
         if not OPAQUE_FIELD.search(words)
     )
     return next((error for error in inside if error is not None), None)
 
 
 def _names_error(words: str, value: Any) -> bool:
-    """Return whether a field is an error by its name; a number is one only as a code: `error_rate` is none."""
+    """Return whether a field's name marks an error; a number counts only as a code, so `error_rate` does not."""
     named = _ERROR_NAME.fullmatch(words)
     if named is None or isinstance(value, (str, list, dict)):
         return named is not None
@@ -116,7 +117,7 @@ def _names_error(words: str, value: Any) -> bool:
 
 
 def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
-    """Return whether a field says that its object is an error: by its type, a code beside a message, or `success`."""
+    """Return whether a field marks its object as an error: by type, a code with a message, or `success`."""
     if isinstance(value, str) and _STATE_FIELD.search(words):
         state = split_words(value)
         return _FAILED.search(state) is not None
@@ -140,7 +141,7 @@ def _is_fine(value: Any, depth: int = 0) -> bool:
 
 
 def _beside(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an object that is an error says of it: its plain fields, and those that tell."""
+    """Return the relevant fields of an error object: plain fields, and nested errors."""
     return {
         name: value
         for name, value in data.items()
@@ -149,7 +150,7 @@ def _beside(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# --- What it says.
+# --- The content of an error.
 
 
 def _flatten(value: Any, depth: int) -> Iterator[str]:
@@ -203,10 +204,10 @@ def _find_message(value: Any, depth: int) -> str:
 
 
 def _status_in(value: Any) -> int | None:
-    """Return the HTTP status that an error names as its code; None where it names none."""
+    """Return the HTTP status in an error's code; None if there is none."""
     for inner in _codes_in(value, 0):
         number = _number_of(inner) or 0
-        # of five digits the first three are one
+        # the first three of five digits are a status
         number = number if number < 40_000 else number // 100
         if 400 <= number <= 599:
             return number
@@ -247,12 +248,12 @@ def is_about_key(refusal: Refusal) -> bool:
 
 
 def mentions(text: str, parameter: str) -> bool:
-    """Return whether a refusal speaks of this parameter."""
+    """Return whether a refusal mentions this parameter."""
     return re.search(rf"\b{re.escape(parameter)}\b", text) is not None
 
 
 def takes_not(text: str, parameter: str) -> bool:
-    """Return whether a refusal says that the model does not take this parameter, or not this value of it."""
+    """Return whether a refusal says that the model does not accept this parameter, or this value of it."""
     return mentions(text, parameter) and has_word("final", split_words(text))
 
 
@@ -260,16 +261,16 @@ def takes_not(text: str, parameter: str) -> bool:
 
 
 class TooLong(Struct, frozen=True):
-    """A prompt that is too long; in the server's own tokens, None where it does not report it."""
+    """A prompt that is too long; sizes in the server's own tokens, None if not reported."""
 
     limit: int | None
-    """How much fits, the reply included."""
+    """The maximum size, including the reply."""
     asked: int | None
-    """How long the prompt was."""
+    """The size of the prompt."""
 
 
 _REPLY_PARAMETER = re.compile(r"\bmax_\w*tokens\b")
-# Of the reply, or of a picture: no matter of the prompt's length.
+# Of the reply, or of an image: irrelevant to the prompt's length.
 _REPLY_LIMIT = re.compile(
     rf"`?'?{_REPLY_PARAMETER.pattern}'?`?|\b(?:completion|output) tokens?\b|\bimages?\b.*",
     re.IGNORECASE,
@@ -290,9 +291,9 @@ _PROMPT_BEHIND = re.compile(
 
 
 def too_long(status: int, text: str) -> TooLong | None:
-    """Return what a refusal says of the prompt's length; None if that was not the reason, as far as words tell.
+    """Return the sizes in a refusal of an overlong prompt; None if its words give another reason.
 
-    A text that speaks of tokens for a time is one only if the prompt alone is more than what is granted.
+    A text about tokens per time counts only if the prompt alone exceeds the grant.
     """
     # "máximo" is a maximum, too
     letters = unicodedata.normalize("NFD", text)
@@ -304,10 +305,10 @@ def too_long(status: int, text: str) -> TooLong | None:
         return TooLong(None, None)
     is_large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     if is_large:
-        # gateways write the status into their page, where it is no size
+        # gateways write the status, which is not a size, into their page
         plain = re.sub(rf"\b{status}\b", " ", plain)
     result = _read_sizes(plain)
-    # in any language: more was sent than there is room for
+    # in any language: more was sent than fits
     is_beyond = (result.asked or 0) > (result.limit or result.asked or 0)
     is_beyond = is_beyond or has_word("excess", words)
     about = has_word("prompt", words) and _SIZE.search(words) and is_beyond
@@ -334,7 +335,7 @@ def _read_sizes(text: str) -> TooLong:
         since = match.end()
     if not ranks:
         counts = sorted(set(map(_size_of, sizes)))
-        # of two sizes without a word the smaller one is how much fits
+        # without a word for a limit, the smaller of two sizes is the limit
         is_pair = len(counts) == 2 and counts[0] >= _SMALLEST_LIMIT
         return TooLong(*counts) if is_pair else TooLong(None, None)
     limit = sizes.pop(min(ranks)[1])
@@ -348,7 +349,7 @@ def _size_of(match: re.Match[str]) -> int:
 
 
 def _limit_rank(text: str, match: re.Match[str], since: int) -> int | None:
-    """Return how far a number is from a word that makes it a limit; None where there is no such word."""
+    """Return the distance of a number from a word that makes it a limit; None if there is no such word."""
     ahead = text[max(since, match.start() - 60) : match.start()]
     if _TOP.search(ahead):
         return -1

@@ -1,4 +1,4 @@
-"""Where the state of endpoints is kept, which the conversations and processes of a run share."""
+"""The folder that shares the state of endpoints among the conversations and processes of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Sharing(Struct):
-    """Where the state of endpoints is kept, and the run's limit for one reply in seconds (None: there is none)."""
+    """The folder with the state of endpoints, and the run's limit for one reply in seconds (None: no limit)."""
 
     folder: Path | None = None
     reply_timeout: float | None = None
@@ -18,10 +18,10 @@ SHARING = Sharing()
 
 
 def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
-    """From now on keep the limits of all endpoints in this folder, for all processes that name the same one.
+    """Keep the limits of all endpoints in this folder from now on, for all processes that use the same one.
 
-    None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that
-    of the run. Nothing is written before a model is asked.
+    None: each process keeps its own. `reply_timeout`: the run's, in seconds (None: no
+    limit). Nothing is written before the first request.
     """
     SHARING.folder = folder
     SHARING.reply_timeout = reply_timeout

@@ -12,24 +12,24 @@ from pytest_ltm.api.storage import AgentError, Field, did_you_mean, number_or_te
 
 
 class Spec(Struct, frozen=True):
-    """What a text names. No value of its query is ever shown: one might be a key, by mistake."""
+    """A parsed spec. Values of its query are never shown: one might be a key, by mistake."""
 
     kind: str
     argument: str
     query: str
     role: str
-    """What it is to be, as errors say it: `agent`, `judge`, `user`, `reader`, `index`, `--model`."""
+    """Its role in errors: `agent`, `judge`, `user`, `reader`, `index`, `--model`."""
 
     @classmethod
     def parse(cls, text: str, *, role: str) -> Spec:
-        """Return the parts of a spec; any text has them."""
+        """Parse a spec; every text has these parts."""
         head, _, query = text.partition("?")
         kind, _, argument = head.partition(":")
         return cls(kind.strip(), argument.strip(), query, role)
 
     @property
     def head(self) -> str:
-        """The spec without query and address: either may hold a secret by mistake."""
+        """The spec without query and address, either of which may contain a secret by mistake."""
         return f"{self.kind}:{self.argument}".partition("@http")[0]
 
     def fields(
@@ -39,10 +39,10 @@ class Spec(Struct, frozen=True):
         groups: Iterable[str] = (),
         texts: Iterable[str] = (),
     ) -> dict[str, Field]:
-        """Return the fields of the query by name; AgentError for a name that is not known, or is there twice.
+        """Return the fields of the query by name; AgentError for an unknown name, or one given twice.
 
-        `groups`: names whose members stand behind a dot, as in `reading.k=5`. `texts`:
-        those whose value is not a number, whatever it looks like.
+        `groups`: names whose members follow a dot, as in `reading.k=5`. `texts`: names
+        whose values are always texts, even if they look like numbers.
         """
         where = f"{self.role} {self.head!r}"
         values: dict[str, Any] = {}
@@ -82,7 +82,7 @@ class Spec(Struct, frozen=True):
         groups: Iterable[str] = (),
         texts: Iterable[str] = (),
     ) -> dict[str, Field]:
-        """Return the fields of a file's `parameters` and of the query; DefinitionError for one that is in both."""
+        """Return the fields of a file's `parameters` and of the query; DefinitionError for one in both."""
         fields = parameters.mapping(known=[*known, *only_in_files])
         for name, value in self.fields(known, groups=groups, texts=texts).items():
             if name in fields:

@@ -1,4 +1,4 @@
-"""Transport: posts JSON to a model's server, and returns whatever came; by httpx2, or a provider's client."""
+"""Transport: posts JSON to a model's server, and returns any answer; by httpx2, or a provider's client."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 from pytest_ltm.api.calls import add_trace
 from pytest_ltm.api.storage import AgentFault
 
-# For pytest: what the server said is in the message.
+# For pytest: the message already has the server's answer.
 __tracebackhide__ = True
 
-# The bytes, unpacked, of the longest answer that is read.
+# Maximum bytes of an answer, decompressed.
 LONGEST_BODY = 2**24
 _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 
 class Arrived(NamedTuple):
-    """What a server answered, whole."""
+    """A server's answer, complete."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,11 +41,11 @@ class Transport(Protocol):
     """Posts to one server."""
 
     def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
-        """Return what came for a body at a path below the server's address.
+        """Return the answer to a body posted to a path below the server's address.
 
         Raises:
-            Unreached: Nothing came.
-            AgentFault: It sends elsewhere, or answers without end.
+            Unreached: There was no answer.
+            AgentFault: The server redirects elsewhere, or its answer is too long.
         """
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Transport(Protocol):
 
 
 class ClientGuard:
-    """What every HTTP client is given: its limits, and hooks that keep it at its server and its answers bounded."""
+    """Options for every HTTP client: limits, and hooks that block foreign redirects and unbounded answers."""
 
     def __init__(self, base_url: str, timeout: float | None) -> None:
         self._base_url = base_url
@@ -67,9 +67,9 @@ class ClientGuard:
         }
 
     def _stay_at_home(self, request: Any) -> None:
-        """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
+        """Refuse a redirect that would send the conversation to another server, or drop its body."""
         own = urlsplit(self._base_url)
-        # its usual way from http: to TLS
+        # the usual redirect from http: to https:
         is_secured = request.url.scheme == "https" and request.url.port is None
         is_own = request.url.scheme == own.scheme and request.url.port == own.port
         if (
@@ -122,7 +122,7 @@ class HttpTransport:
         self._client = httpx2.Client(follow_redirects=True, **guard.options)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Arrived:
-        """Return what came."""
+        """Return the server's answer."""
         try:
             response = self._client.post(
                 f"{self._address}{path}", json=body, headers=self._headers

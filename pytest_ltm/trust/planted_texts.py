@@ -1,4 +1,4 @@
-"""What came of each planted text: whether it acted, whether its twin did; rates of several."""
+"""The outcome of each planted text and its twin, and the rates of several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ltm.figures.run_loading import ConversationFolder, results_in
 from pytest_ltm.trust.rates import ATTACK, UTILITY, is_poison, measure_effect
 
 POISON = "poison"
-"""What a question is about that a planted text is to act on."""
+"""The subject of a question that a planted text should influence."""
 
 
 class PoisonFinding(Struct, frozen=True, kw_only=True):
@@ -28,34 +28,34 @@ class PoisonFinding(Struct, frozen=True, kw_only=True):
     row: ScenarioResult
     channel: str
     attack: str
-    """The class."""
+    """The class of attack."""
     poisoned: str
-    """The message that brought the text in."""
+    """The message that contained the text."""
     folder: Path
-    """Of its conversation."""
+    """The folder of its conversation."""
     sessions_passed: int
-    """Sessions that ended between the text and the first question that it was to act on."""
+    """Sessions that ended between the text and the first question that it should influence."""
     asked: tuple[str, ...]
-    """What each question was about, in order."""
+    """The subject of each question, in order."""
 
     @property
     def acted(self) -> bool | None:
-        """Whether the text had its effect; None: that is open."""
+        """Whether the text had its effect; None if that is open."""
         return measure_effect(self.row, ATTACK)
 
     @property
     def kept(self) -> bool | None:
-        """Whether the twin had its effect; None: that is open."""
+        """Whether the twin had its effect; None if that is open."""
         return measure_effect(self.row, UTILITY)
 
     @property
     def question(self) -> QuestionResult:
-        """The first question that the text was to act on."""
+        """The first question that the text should influence."""
         return self.row.questions[self.asked.index(POISON)]
 
 
 def run_findings(result: RunResult) -> list[PoisonFinding]:
-    """Return what came of all planted texts of a run, in its order; what plans do not say is left out."""
+    """Return the findings on all planted texts of a run, in order; texts missing from the plan are skipped."""
     if not any(is_poison(row) for row in result.scenarios):
         return []
     folders, _ = results_in(Path(result.folder))
@@ -63,7 +63,7 @@ def run_findings(result: RunResult) -> list[PoisonFinding]:
 
 
 def folder_findings(folder: ConversationFolder) -> Iterator[PoisonFinding]:
-    """Yield what came of the planted texts of one conversation."""
+    """Yield the findings on the planted texts of one conversation."""
     # Imported here: most runs play no poison.
     from pytest_ltm.reports.html.details import plan_definitions
 
@@ -88,7 +88,7 @@ def folder_findings(folder: ConversationFolder) -> Iterator[PoisonFinding]:
 def _count_sessions(
     record: ConversationRecord | None, row: ScenarioResult, place: int
 ) -> int:
-    """Return how many sessions ended between the poison and the question at a place."""
+    """Return the number of sessions that ended between the poison and the question at `place`."""
     if record is None:
         return 0
     question = row.questions[place]

@@ -20,7 +20,7 @@ _CONTROLS = (
 
 
 def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
-    """Register the readers that trust too much, rightly, or nobody."""
+    """Register the readers that trust everybody, only the user, or nobody."""
     make = lazy("pytest_ltm.trust.trusting_readers:make_trusting")
     for name, help_text in _CONTROLS:
         maker = partial(make, name)
@@ -28,7 +28,7 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 
 
 def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
-    """Register how often poison acted, and how often the user's own did."""
+    """Register the rates at which poison, and the user's own texts, had their effect."""
     rate = lazy("pytest_ltm.trust.rates:column_rate")
     register(
         Figure(
@@ -53,7 +53,7 @@ def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
 
 
 def pytest_ltm_report_sections(result: RunResult) -> Section | None:
-    """Return attack rate and utility by channel and class, and as curves; None where no poison was played."""
+    """Return attack rate and utility by channel and class, and as curves; None if no poison was played."""
     from pytest_ltm.trust.rates import is_poison
 
     if not any(map(is_poison, result.scenarios)):
@@ -64,5 +64,5 @@ def pytest_ltm_report_sections(result: RunResult) -> Section | None:
 
 
 def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) -> None:
-    """Register the format that security tools read."""
+    """Register the format of security tools."""
     register("sarif", lazy("pytest_ltm.trust.sarif:outputs"))

@@ -1,4 +1,4 @@
-"""How often planted texts, and their twins, had their effect."""
+"""The rates at which planted texts, and their twins, had their effect."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from pytest_ltm.figures.columns import Column
 
 ATTACK = "attack"
 UTILITY = "utility"
-# The family of the rule `WithstandsPoison`, which only runs that play poison import.
+# The family of the rule `WithstandsPoison`, which only runs with poison import.
 POISON_RULE = "withstands-poison"
 
 
 class Rate(Struct, frozen=True):
-    """A share of what is decided."""
+    """A share of the decided cases."""
 
     hits: int
     decided: int
     open: int
-    """What neither is proven of."""
+    """Cases without proof of either."""
 
     @property
     def share(self) -> float | None:
-        """The share; None where nothing is decided."""
+        """The share; None if nothing is decided."""
         return self.hits / self.decided if self.decided else None
 
 
 def is_poison(row: ScenarioResult) -> bool:
-    """Return whether an example was one of planted texts, and has a verdict."""
+    """Return whether an example planted a text, and has a verdict."""
     family = row.rule.partition("/")[0]
     return family == POISON_RULE and bool(row.checks)
 
 
 def measure_effect(row: ScenarioResult, measure: str) -> bool | None:
-    """Return whether poison acted (ATTACK), or the twin did (UTILITY); None: that is open."""
+    """Return whether the poison (ATTACK) or its twin (UTILITY) had its effect; None if that is open."""
     withstood, kept = row.checks[:2]
     check: Check = withstood if measure == ATTACK else kept
     if check.open:
@@ -52,6 +52,6 @@ def rate_of(effects: Sequence[bool | None]) -> Rate:
 
 
 def column_rate(measure: str, column: Column) -> float | None:
-    """Return the rate of an agent at a memory span; None where no poison was played."""
+    """Return the rate of an agent at a memory span; None if no poison was played."""
     rows = [row for row in column.rows if is_poison(row)]
     return rate_of([measure_effect(row, measure) for row in rows]).share

@@ -1,4 +1,4 @@
-"""Findings as SARIF, which security tools read: a result for each planted text that acted, or may have acted.
+"""Findings as SARIF for security tools: a result for each planted text that acted, or may have acted.
 
 The format is that of OASIS, Static Analysis Results Interchange Format 2.1.0.
 """
@@ -130,7 +130,7 @@ class _JournalLine(msgspec.Struct):
 
 
 def reply_lines(folder: Path) -> dict[int, int]:
-    """Return the line of a journal in which each exchange's reply stands, by the exchange; what is damaged has none."""
+    """Return the journal's line number of each exchange's reply, by exchange; damaged lines are skipped."""
     try:
         lines = read_regular(folder / JOURNAL).splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Controls that trust too much, rightly, or nobody: readers that differ only in whose texts they follow."""
+"""Controls that trust everybody, only the user, or nobody: readers that differ only in the texts they follow."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ TRUSTS: Mapping[str, Trust] = {"obeying": "all", "fencing": "own", "refusing": "
 
 
 class TrustingReader(Reader):
-    """A reader that forgets nothing and follows the texts of all, of the user, or of none."""
+    """A reader that forgets nothing and follows the texts of everybody, of the user, or of nobody."""
 
     def __init__(self, name: str) -> None:
         self._trust = TRUSTS[name]
         super().__init__(Full, name)
 
     def reset(self) -> None:
-        """Forget everything but whom it trusts."""
+        """Forget everything except whose texts it follows."""
         super().reset()
         start = IncomingTurn(text="", position=0, now=None)
         self._notes.add(start, TRUST, self._trust)
 
 
 def make_trusting(name: str, argument: str) -> AgentSource:
-    """Return the source of a control, which takes no argument; AgentError for one."""
+    """Return the source of a control; AgentError if it has an argument."""
     if argument:
         raise AgentError(
             f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."

@@ -1,5 +1,5 @@
-"""The simulated user: a model that talks to the agent in a person's place, with a goal.
+"""The simulated user: a model with a goal that talks to the agent in place of a person.
 
-What its model is asked, and how a reply becomes a message, stands in `simulated_user`;
-who answers for it, recorded and counted as a judge is, in `user_connection`.
+`simulated_user` has its prompts, and turns replies into messages; `user_connection`
+calls its model, recorded and counted like a judge's.
 """

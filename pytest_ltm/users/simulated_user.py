@@ -1,4 +1,4 @@
-"""ModelledUser: a simulated user; what its model is asked, and how the reply becomes a message."""
+"""ModelledUser: a simulated user; the prompts of its model, and how a reply becomes a message."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.language.json_values import json_values
 
-# How often its model is asked for one message.
+# Attempts of its model for one message.
 TRIES = 3
-# The characters that a message may have.
+# Maximum characters of a message.
 LONGEST_MESSAGE = 8_000
-# A shorter goal may well stand in a message.
+# A shorter goal may legitimately occur in a message.
 _GOAL_WORDS = 4
 _TEXTS: Mapping[str, Any] = load_packaged_yaml(__file__, "user_prompt.yml")
 _LABEL = lazy_pattern(r"\A\s*(?:the )?(?:person|user|human|me)\s*:\s*", re.IGNORECASE)
@@ -44,17 +44,17 @@ class UserQuestion(JudgeRequest):
     """One question to a user's model: what the person writes next."""
 
     turn: int
-    """How many messages the user has said."""
+    """The number of messages that the user has sent."""
     facts: tuple[str, ...] = ()
-    """What it has to mention and has not yet."""
+    """The facts that it must still mention."""
     left: int = 1
-    """How many messages it may still say, this one included."""
+    """The number of messages that it may still send, including this one."""
     seed: int = 0
-    """Of the user, from that of the run."""
+    """The user's seed, derived from the run's."""
 
     @property
     def draw(self) -> int:
-        """The seed that a chat model is given."""
+        """The seed for a chat model."""
         return self.seed + self.vote
 
     @property
@@ -65,27 +65,27 @@ class UserQuestion(JudgeRequest):
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a user's model wrote."""
+    """A message of a user's model."""
 
     text: str
-    """The message; "" where nothing is left to be said."""
+    """The message; "" if nothing is left to say."""
     done: bool
-    """The user is finished after it."""
+    """Whether the user is finished after it."""
 
 
 class ModelledUser:
     """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
 
-    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    Created by `ltm.user`. Its model sees this scenario's messages so far, and the
     agent's replies.
 
     Args:
-        goal: What the user is after, for its model alone.
-        ask: Returns what the model replies to a question.
-        send: Says a message and returns the agent's reply.
+        goal: The user's goal, visible to its model only.
+        ask: Returns the model's reply to a question.
+        send: Sends a message and returns the agent's reply.
         heard: Returns the scenario's exchanges so far.
-        facts: What its messages must mention before it is finished.
-        turns: How many messages it may say.
+        facts: Facts that its messages must mention before it is finished.
+        turns: The maximum number of its messages.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class ModelledUser:
         turns: int,
     ) -> None:
         self.goal = goal
-        """What it is after."""
+        """Its goal."""
         self.facts = (facts,) if isinstance(facts, str) else tuple(facts)
-        """What it must mention, in these words."""
+        """The facts that it must mention, in these words."""
         self.turns = turns
-        """How many messages it may say."""
+        """The maximum number of its messages."""
         self.done = False
-        """Whether its model has said that it is finished."""
+        """Whether its model has declared the user finished."""
         self._ask = ask
         self._send = send
         self._heard = heard
@@ -121,7 +121,7 @@ class ModelledUser:
             )
 
     def __repr__(self) -> str:
-        """Return the same in every run."""
+        """Return a text that is the same in every run."""
         return f"<user, {len(self._said)} of {self.turns} messages said>"
 
     @property
@@ -133,10 +133,10 @@ class ModelledUser:
         """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
 
         Args:
-            fact: Words that stand in the message in a row, whatever their case.
+            fact: Consecutive words of the message, ignoring case.
 
         Raises:
-            ScenarioError: If none of its messages does.
+            ScenarioError: If there is no such message.
         """
         for message in self._said:
             if has_phrase(space_delimited(message), fact):
@@ -146,10 +146,10 @@ class ModelledUser:
         )
 
     def say(self) -> str | None:
-        """Have the model write one message, say it, and return the agent's reply.
+        """Make the model write one message, send it, and return the agent's reply.
 
         Returns:
-            The reply; None if nothing was said, because the user is finished or has no turn left.
+            The reply; None if no message was sent, because the user is finished or has no turn left.
 
         Raises:
             UserError: If the model fails, or writes nothing that a user could say; the
@@ -169,7 +169,7 @@ class ModelledUser:
         """Let the user and the agent talk until the user is finished.
 
         Args:
-            turns: How many messages at most; by default as many as the user has left.
+            turns: The maximum number of messages; by default as many as the user has left.
 
         Returns:
             The exchanges.
@@ -192,11 +192,11 @@ class ModelledUser:
         return any(has_phrase(space_delimited(text), fact) for text in self._said)
 
     def _next(self) -> UserMessage:
-        """Return the next message; UserError if the model does not write one in some tries."""
+        """Return the next message; UserError if the model does not write one in `TRIES` attempts."""
         untold = tuple(fact for fact in self.facts if not self._has_told(fact))
         prompt = self._prompt(untold)
         wrong = ""
-        # What was wrong with a message is told to the model before its next try.
+        # The prompt of each further attempt says what was wrong with the last one.
         for vote in range(TRIES):
             text = prompt
             if wrong:
@@ -218,7 +218,7 @@ class ModelledUser:
         raise UserError(reason, cause="unscored")
 
     def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
-        """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
+        """Return the message in a reply; ValueError, with the reason, if no user could say it."""
         line = read_line(reply)
         message = line.text
         if len(message) > LONGEST_MESSAGE:
@@ -263,10 +263,10 @@ class ModelledUser:
 
 
 def read_line(reply: str) -> UserMessage:
-    """Return the message in a model's reply, and whether it is the last; ValueError if there is none to be read.
+    """Return the message in a model's reply, and whether it is the last; ValueError if there is none.
 
-    It is a JSON object, bare, fenced or within prose; or a plain text, at whose end a
-    line DONE may stand.
+    It is a JSON object, bare, fenced or within prose; or a plain text, optionally
+    followed by a line DONE.
     """
     text = SPOKEN(reply.removesuffix(CUT)).strip()
     objects = (value for value in json_values(text) if isinstance(value, dict))
@@ -278,8 +278,7 @@ def read_line(reply: str) -> UserMessage:
             _LABEL.sub("", result["message"]).strip(),
             str(result.get("done")).strip().lower() in _YES,
         )
-    # Torn, or of other fields: said to the agent, it would look like a message of a
-    # program.
+    # Truncated, or with other fields: the agent would take it for a program's output.
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")

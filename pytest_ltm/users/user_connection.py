@@ -1,4 +1,4 @@
-"""UserConnection: how the simulated users of one conversation ask their models; all is recorded and counted."""
+"""UserConnection: sends questions of a conversation's simulated users to their models; records and counts them."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
 from pytest_ltm.users.simulated_user import ModelledUser, UserQuestion
 
-# What errors call it.
+# Its name in errors.
 USER_MODEL_NAME = "the model of the simulated user"
-# Returns what another record holds of an example's very question.
+# Returns another record's reply to exactly this question of an example.
 Recalled: TypeAlias = "Callable[[str, UserQuestion], events.UserModelAsked | None]"
 
 
 class ScriptedUser(Struct, frozen=True):
-    """Gives prepared messages, one a turn: a user without a model."""
+    """Sends prepared messages, one per turn: a user without a model."""
 
     messages: tuple[str, ...]
 
     def assess(self, question: UserQuestion, /) -> str:
-        """Return the message of this turn; the last one, and nothing beyond it, is the end."""
+        """Return the message of this turn; the last message, or a missing one, is the end."""
         texts = self.messages[question.turn :]
         text = texts[0] if texts else ""
         return json.dumps({"message": text, "done": len(texts) < 2})
 
 
 def name_of(model: object) -> str:
-    """Return what records and prices call a user's model; ScenarioError for what cannot be one."""
+    """Return the name of a user's model in records and prices; ScenarioError for an invalid one."""
     if isinstance(model, str) and model:
         if not (names_model(model) or is_dotted(model)):
             hint = suggest_provider(model) or did_you_mean(model, model_forms())
@@ -71,9 +71,9 @@ def name_of(model: object) -> str:
 
 
 def find_user_model(model: Any, *, base: Path | None = None) -> Any:
-    """Return whom to ask for a user; ConfigurationError with a cure if there is nobody.
+    """Return the model of a user; ConfigurationError with a cure if there is none.
 
-    `base` is where modules are looked for that are not on `sys.path`.
+    `base`: where to look for modules that are not on `sys.path`.
     """
     from pytest_ltm.judges.chat import make_client
     from pytest_ltm.judges.judge_registry import adapt_judge
@@ -92,11 +92,12 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 
 @dataclass(kw_only=True, slots=True)
 class UserConnection:
-    """Asks the models of simulated users for the examples of one conversation.
+    """Sends questions to the models of simulated users, for the examples of one conversation.
 
     A message comes from the journal if the conversation is being replayed, else from
-    `recalled`, else from what `open` returns for a model and its name. `seed_of`: of an
-    example's users; `tariff_of`: what a model's tokens cost where it does not say.
+    `recalled`, else from what `open` returns for a model and its name. `seed_of`: the
+    seed of an example's users; `tariff_of`: prices for a model's replies that report no
+    cost.
     """
 
     open: Callable[[Any, str], BudgetedCaller] = field(kw_only=False)
@@ -110,10 +111,10 @@ class UserConnection:
     _opened: dict[object, tuple[object, BudgetedCaller]] = field(
         init=False, default_factory=dict
     )
-    """By spec, or by the identity of a model given as an object, which is kept with it."""
+    """By spec, or by the identity of a model object, which is kept alive with it."""
 
     def handle(self, example: str) -> Callable[..., ModelledUser]:
-        """Return what makes the users of one example."""
+        """Return a factory for the users of one example."""
         return partial(self._make_user, example)
 
     def _make_user(
@@ -123,13 +124,13 @@ class UserConnection:
         return ModelledUser(goal, ask=ask, **terms)
 
     def result_fields(self, example: str) -> dict[str, Any]:
-        """Return what an example's result says about its users."""
+        """Return the users' fields of an example's result."""
         if example in self.spent:
             return self.spent[example].result_fields("user")
         return {}
 
     def close(self) -> None:
-        """Let the models go."""
+        """Close the models."""
         for _, purchase in self._opened.values():
             purchase.close()
 
@@ -139,7 +140,8 @@ class UserConnection:
         question = replace(question, seed=self.seed_of(example))
 
         def buy() -> Reply:
-            # objects need not be hashable; the model is kept, so no other gets its id
+            # objects need not be hashable; the model is kept alive, so its id stays
+            # unique
             key = model if isinstance(model, str) else id(model)
             if key not in self._opened:
                 self._opened[key] = model, self.open(model, name)
@@ -170,7 +172,7 @@ class UserConnection:
             recorded=self.journal.upcoming(events.UserModelAsked)
             or self.recalled(example, question),
         )
-        if name != SCRIPTED:  # prepared messages cost nothing, and are no calls
+        if name != SCRIPTED:  # prepared messages cost nothing, and are not calls
             self.spent.setdefault(example, ModelUse()).add(
                 reply, self.tariff_of(name).cost(reply)
             )

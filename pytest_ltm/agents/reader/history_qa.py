@@ -110,7 +110,7 @@ _COMMON = COMMON["history"]
 
 @lru_cache(maxsize=100_000)
 def rough_stem(word: str) -> str:
-    """Return a rough key of a lower-case word, the same for most of its forms."""
+    """Return a rough stem of a lower-case word, the same for most of its forms."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")
     word = _IRREGULAR.get(word, word)
     for ending in (
@@ -474,7 +474,7 @@ def _shares_stem(text: str, stems: AbstractSet[str]) -> bool:
 
 
 def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
-    """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
+    """Return the most informative chunk of a sentence that the question lacks, preferably near a word that it has."""
     parts = _RE.token.findall(sentence)
     marks = [
         i for i, part in enumerate(parts) if rough_stem(part.lower()) in question_stems

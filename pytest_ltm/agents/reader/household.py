@@ -97,7 +97,7 @@ def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
 class SharingPeople(
     Topic, kinds=("members", "of member"), forgets=_RE.forgets_sharing_people
 ):
-    """Keeps apart what several people say who share the reader and name themselves; tells nobody what is another's."""
+    """Keeps the statements of several people who share the reader separate, and tells nobody those of another."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note who shares the reader, or what one of them says, which others may note as well; answer questions."""

@@ -293,7 +293,7 @@ def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str]
 
 @runtime_checkable
 class Appends(Protocol):
-    """An ability that may have something to add to a reply, whatever the reply is about."""
+    """An ability that may add something to any reply."""
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return what to add to the reply to `turn`; None: nothing."""

@@ -33,7 +33,7 @@ _THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 class SallyAnne(
     Topic, kinds=("play",), forgets=_RE.forgets_sally_anne, forgotten="All right."
 ):
-    """Notes the lines of a play, and plays them again when it is asked who believes what."""
+    """Notes the lines of a play, and replays them when asked about beliefs."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the visible lines."""
