@@ -262,6 +262,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect the tests without looking for garbage: ten thousand items and all the modules are none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes minutes, and skip the tests whose published data is not here."""
     items.sort(key=lambda item: item.get_closest_marker("packaging") is None)
@@ -278,6 +288,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if any("pytester" in getattr(item, "fixturenames", ()) for item in session.items):
         importlib.import_module("preloaded")
     gc.freeze()
+    session.config.pluginmanager.register(GarbageShrinker(), "garbage-shrinker")
+
+
+class GarbageShrinker:
+    """Lets the collector of garbage pass by what tests have loaded since, ever more seldom.
+
+    Each run within this process ends with a collection, which would look through all
+    modules and tables that were read when they were first needed.
+    """
+
+    def __init__(self) -> None:
+        self._tests = 0
+        self._next = 1
+
+    def pytest_runtest_logfinish(self) -> None:
+        """Count a test; after the first, second, fourth, eighth, … take what is left as staying."""
+        self._tests += 1
+        if self._tests == self._next:
+            self._next *= 2
+            gc.collect()
+            gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -5,6 +5,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import comb
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pytest_ltm.api.journal import (
     strip_checksum,
     whole_lines,
 )
+from pytest_ltm.api.model import Unscored
 from pytest_ltm.api.scenarios import parse_grade
 from pytest_ltm.api.storage import (
     LtmError,
@@ -159,7 +161,13 @@ def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
 def is_miss(check: JudgeChecked) -> bool:
     """Return whether a judge graded a known answer wrongly, or gave no grade."""
     right_grade = "yes" if check.passes else "no"
-    return parse_grade(check.reply or "", ("yes", "no")) != right_grade
+    return _read_grade(check.reply or "") != right_grade
+
+
+@lru_cache(maxsize=1024)
+def _read_grade(reply: str) -> str | Unscored:
+    """Return the grade in a reply; a run counts its misses several times."""
+    return parse_grade(reply, ("yes", "no"))
 
 
 def recorded_checks(run: Path) -> Iterator[JudgeChecked]:

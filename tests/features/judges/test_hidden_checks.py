@@ -236,13 +236,19 @@ class RunOfChecks(NamedTuple):
 
 
 def _play(seed: int, judge: Callable[[KnownAnswer], bool]) -> RunOfChecks:
-    """Return what a judge makes of the checks that a run has at least."""
+    """Return what a judge who reads them makes of the checks that a run has at least."""
     drawing = HiddenChecks(lambda: KNOWN, random.Random(seed), 0, ANSWERS)
-    return _play_checks(drawing.draw, judge)
+    return _play_checks(judge, drawing.draw)
+
+
+def _plain_check(kind: str) -> KnownAnswer:
+    """Return a check for a judge who errs by chance or by the kind, whatever the text."""
+    return KnownAnswer("?", "Turku", "Turku.", passes=kind in PASSING_CHECKS, kind=kind)
 
 
 def _play_checks(
-    draw: Callable[[str], KnownAnswer], judge: Callable[[KnownAnswer], bool]
+    judge: Callable[[KnownAnswer], bool],
+    draw: Callable[[str], KnownAnswer] = _plain_check,
 ) -> RunOfChecks:
     checks: list[events.JudgeChecked] = []
     for _ in range(2):
@@ -279,7 +285,7 @@ def _slips(
 
 
 def _count_stopped(judge: Callable[[KnownAnswer], bool], runs: int) -> int:
-    return sum(_play(seed, _slips(seed, judge)).stopped for seed in range(runs))
+    return sum(_play_checks(_slips(seed, judge)).stopped for seed in range(runs))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -289,12 +295,8 @@ def test_a_judge_that_errs_on_one_kind_only_is_stopped_and_the_kind_named(
     def judge(known: KnownAnswer) -> bool:
         return known.passes != (known.kind == kind)
 
-    runs = [_play(seed, _slips(seed, judge)) for seed in range(20)]
+    runs = [_play_checks(_slips(seed, judge)) for seed in range(20)]
     assert all(run.stopped and kind in run.named for run in runs)
-
-
-def _plain_check(kind: str) -> KnownAnswer:
-    return KnownAnswer("?", "Turku", "Turku.", passes=kind in PASSING_CHECKS, kind=kind)
 
 
 @pytest.mark.nightly("simulations of many runs: it has its turn within days", every=4)
@@ -308,7 +310,7 @@ def test_a_judge_that_mostly_errs_on_one_kind_is_noticed_in_99_of_100_runs() -> 
         noticed = 0
         for seed in range(200):
             rng = random.Random(f"{kind} {seed}")
-            run = _play_checks(_plain_check, judge)
+            run = _play_checks(judge)
             noticed += run.stopped or kind in run.named
         assert noticed >= 0.99 * 200, kind
 
