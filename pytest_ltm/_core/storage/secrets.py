@@ -20,6 +20,8 @@ from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from pytest_ltm._core.storage.patterns import lazy_pattern
+
 T = TypeVar("T")
 
 # The characters that the value of a variable must have: a shorter one is found in
@@ -284,7 +286,7 @@ def _encoded_forms(value: str) -> Iterator[str]:
                 yield encode(b"\0" * offset + data).decode()[core]
 
 
-_ESCAPE = re.compile("%[0-9A-F]{2}")
+_ESCAPE = lazy_pattern("%[0-9A-F]{2}")
 _LOWER = b"abcdefghijklmnopqrstuvwxyz%"
 _OTHERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _SHAPE = bytes(
@@ -447,7 +449,7 @@ def _hide_match(match: re.Match[str]) -> str:
 _NAMES = r"passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
 _WEAK_NAMES = r"(?<![a-z])token|(?:auth|access|session|refresh|id|api|bearer)[-_]?token"
 _QUOTE = r"(?:\\{0,7}[\"']|&(?:quot|\#34|\#39|apos);)"
-_NAMED_VALUE = re.compile(
+_NAMED_VALUE = lazy_pattern(
     rf"(?P<kept>(?P<name>{_NAMES}|(?P<weak>{_WEAK_NAMES}))(?P<closed>{_QUOTE})?"
     r"(?P<sign>[ \t]{0,4}(?::|==?>?)[ \t]{0,4}))"
     rf"(?:(?P<quote>b?{_QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\r\n])+)"
@@ -456,7 +458,7 @@ _NAMED_VALUE = re.compile(
 )
 # What each of them begins with, in lower case: to look for this first takes a tenth of
 # the time.
-_MAY_BE_NAMED = re.compile(rf"(?:{_NAMES}|token){_QUOTE}?[ \t]{{0,4}}[:=]")
+_MAY_BE_NAMED = lazy_pattern(rf"(?:{_NAMES}|token){_QUOTE}?[ \t]{{0,4}}[:=]")
 # What that begins with.
 _NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
 _PLACEHOLDERS = frozenset(
@@ -478,8 +480,8 @@ _PLACEHOLDERS = frozenset(
         "missing",
     }
 )
-_HIDDEN = re.compile(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
-_LINE_OF_ITS_OWN = re.compile(
+_HIDDEN = lazy_pattern(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
+_LINE_OF_ITS_OWN = lazy_pattern(
     r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$"
 )
 # The characters before a name that are looked at.
@@ -565,7 +567,7 @@ def _begins_line(match: re.Match[str]) -> bool:
 # --- Private keys in PEM, also with escapes for line feeds, and line by line in a
 # traceback.
 
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=(?:\\[nr]|E |[^A-Za-z0-9+/]){0,40}"
     rf"(?:[A-Za-z0-9+/=]{{16}}|{re.escape(HIDDEN[:-1])}|Proc-Type|Version|Comment))"
     r"(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
@@ -585,7 +587,7 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
     *(
         (
             tuple(signs.split()),
-            re.compile(
+            lazy_pattern(
                 form, 0 if any(part in form for part in _CASED) else re.IGNORECASE
             ),
             _hide_match,
