@@ -38,9 +38,9 @@ from pytest_ltm._core.storage.schema import Field
 # For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
-# Seconds that an attribute may take to be read where no call has a limit.
+# Seconds allowed for reading an attribute when no call has a limit.
 LOOK_SECONDS = 2.0
-# The levels of data and causes that are followed: a cycle has no end.
+# The depth to which data and causes are followed: they may be cyclic.
 DEPTH = 50
 
 T = TypeVar("T")

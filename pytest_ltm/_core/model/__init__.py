@@ -1,1 +1,1 @@
-"""The data everybody shares: what is planned, said, asked and scored. No input or output."""
+"""The shared data: plans, exchanges, questions and scores. No input or output."""

@@ -1,4 +1,4 @@
-"""The account of a reply: how it came to be, by one rule for all who answer (docs/replies.md)."""
+"""The account of a reply: how it was produced, by one rule for agents, judges and users (docs/replies.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Account: TypeAlias = Literal[
     "unknown",
 ]
 ACCOUNTS: Final[tuple[Account, ...]] = get_args(Account)
-# A reply with one of these is scored; any other is a fault, and has no score.
+# Only replies with one of these are scored; any other is a fault, and has no score.
 SCORED: Final = frozenset[Account]({"whole", "cut", "unknown"})
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -34,7 +34,7 @@ _LONGEST_END = 60
 def split_words(text: str) -> str:
     """Return the words of a name or a text in lower case, each after one space: ` max tokens` of `maxTokens`.
 
-    Without the accents of Latin letters.
+    Accents of Latin letters are removed.
     """
     if not text.isascii():
         text = unicodedata.normalize(
@@ -45,43 +45,43 @@ def split_words(text: str) -> str:
 
 @cache
 def _stems_by_kind() -> dict[str, list[str]]:
-    # read when a reply first needs it: most end well, or have no name of an end
+    # Read on first use: most replies end well, or their end has no name.
     stems: dict[str, list[str]] = load_packaged_yaml(__file__, "account.yml")
     return stems
 
 
 @cache
 def stems_of(kind: str) -> str:
-    """Return the expression of the beginnings of words of a kind; `{kind}` among them stands for another one."""
+    """Return the regular expression for the word stems of a kind; `{kind}` in a stem refers to another kind."""
     stems = "|".join(_stems_by_kind()[kind])
     return f"(?:{re.sub(r'{([a-z ]+)}', lambda inner: stems_of(inner[1]), stems)})"
 
 
 @cache
 def _pattern_of(kind: str) -> re.Pattern[str]:
-    # scripts without spaces between words have no beginnings to look for
+    # Scripts without spaces between words have no word beginnings to match.
     return re.compile(rf" {stems_of(kind)}|[\u3400-\u9fff]{stems_of(kind)}")
 
 
 def has_word(kind: str, words: str) -> bool:
-    """Return whether a word of those that `split_words` returned begins as one of that kind in `account.yml`."""
+    """Return whether one of the words from `split_words` begins with a stem of that kind in `account.yml`."""
     return _pattern_of(kind).search(words) is not None
 
 
 class Outcome(Struct, frozen=True):
-    """How a reply came to be, with what is known of why."""
+    """How a reply was produced, and the reason if known."""
 
     account: Account
     reason: str = ""
-    """The name of its end, where that is not one of the good ones."""
+    """The name of its end, if that is not a regular one."""
     passing: bool = False
-    """It may be another one if it is asked for again."""
+    """Another attempt may have a different outcome."""
 
 
 def name_end(finish_reason: object) -> str:
-    """Return the name that a server gives the end of a reply; "" if it has no such field.
+    """Return a server's name for the end of a reply; "" if it has no such field.
 
-    A field that names none is "null", which is not a good end.
+    A field without a value becomes "null", which is not a regular end.
     """
     if isinstance(finish_reason, str):
         return finish_reason[:_LONGEST_END]
@@ -93,7 +93,7 @@ def name_end(finish_reason: object) -> str:
 
 
 def sort_end(end: str) -> Account:
-    """Return what the name of an end says of its reply, case and separators ignored; "unknown" for any other name."""
+    """Return the account of a reply by the name of its end, ignoring case and separators; else "unknown"."""
     words = split_words(end)
     if not end or _is_good(words):
         return "whole"
@@ -129,12 +129,12 @@ def account_of(
     """Return the account of a reply that arrived.
 
     Args:
-        text: What was said; None where the server gave no text.
+        text: The text of the reply; None if the server gave none.
         end: The name of its end, as `name_end` returns it.
-        ends: A name that a spec settles as a good end.
-        thoughts: What was thought apart from the text.
-        calls: How many tools it calls, apart from the text.
-        offered: Whether it was offered tools, so that it may call them instead.
+        ends: A name that a specification defines as a regular end.
+        thoughts: The thoughts apart from the text.
+        calls: The number of tool calls apart from the text.
+        offered: Whether tools were offered, so that it may call them instead.
         says: Whether any of the text is speech.
     """
     account: Account = "whole" if end == ends else sort_end(end)
@@ -146,9 +146,9 @@ def account_of(
             return Outcome("whole")
         return Outcome("asked for a tool", reason)
     if account == "asked for a tool":
-        # the call itself was lost on the way
+        # The call itself was lost in transit.
         return Outcome(account, reason, passing=True)
-    # an empty text is silence only where it is all that came, and ended well
+    # An empty text is silence only if nothing else arrived and the end was regular.
     is_said = isinstance(text, str) and (
         says(text) and (bool(text.strip()) or not (thoughts or reason))
     )

@@ -1,4 +1,4 @@
-"""What an agent is: one required method; extra capabilities are extra protocols, found by `isinstance`."""
+"""The agent protocol, with one required method; extra capabilities are extra protocols, found by `isinstance`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens as the provider bills them, by its own tokenizer, and the requests that took them."""
+    """Tokens as billed by the provider, by its own tokenizer, and the number of requests."""
 
-    # The counts have factories: unlike defaults they are always written.
+    # The counts have factories: unlike defaults, their values are always written.
     input_tokens: ReportedCount = field(default_factory=int)
-    """Tokens sent, the cached ones included."""
+    """Tokens sent, including cached ones."""
     output_tokens: ReportedCount = field(default_factory=int)
     """Tokens generated."""
     cached_tokens: ReportedCount = field(default_factory=int)
-    """Those of the input tokens that came from the provider's cache."""
+    """The part of the input tokens that came from the provider's cache."""
     calls: ReportedCount = 0
-    """Requests to models that this took; 0: nobody says."""
+    """Requests to models; 0 if not reported."""
     estimated: bool = False
-    """Some of it was not reported, and is an estimate from what was sent and said."""
+    """Some of it was not reported, and is estimated from the texts."""
 
     def __add__(self, other: Usage | None) -> Usage:
         return self if other is None else self._with(other, 1)
@@ -53,7 +53,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TokenCounts(Protocol):
-    """What a provider's answer says of tokens; None where it does not."""
+    """The token counts in a provider's answer; None if not reported."""
 
     @property
     def input(self) -> int | None:
@@ -65,12 +65,12 @@ class TokenCounts(Protocol):
 
     @property
     def cached(self) -> int:
-        """Those that came from the provider's cache."""
+        """The part that came from the provider's cache."""
 
 
 def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
-    """Return what one request used; `prompt` and `reply` are estimates for what the server does not report."""
-    # A server that reports 0 for a reply that is there has not counted it.
+    """Return the usage of one request; `prompt` and `reply` are estimates, used if the server reports nothing."""
+    # A server that reports 0 tokens for a non-empty reply has not counted it.
     silent = used.output is None or (not used.output and reply > 0)
     return Usage(
         input_tokens=prompt if used.input is None else used.input,
@@ -82,17 +82,17 @@ def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
 
 
 class Mishap(Struct, frozen=True):
-    """Something that went wrong within an agent, and that it got over: not a fault, but nothing to keep quiet about."""
+    """A problem within an agent that it handled: not a fault, but worth reporting."""
 
     what: str
-    """In a few words, the same each time: `notebook unreadable: rules took over`."""
+    """A short description, the same each time: `notebook unreadable: rules took over`."""
     times: int = 1
     of: int = 0
-    """How often it could have happened; 0: nobody counts that."""
+    """The number of opportunities; 0 if not counted."""
 
 
 def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, Mishap]:
-    """Add mishaps to a total, by what happened, and return it."""
+    """Add mishaps to a total by description, and return the total."""
     for mishap in more:
         counted = total.get(mishap.what, Mishap(mishap.what, 0))
         total[mishap.what] = Mishap(
@@ -101,21 +101,22 @@ def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, M
     return total
 
 
-# How a Mishap begins that says that a reply reached its limit, or that nobody knows how it ended.
+# The beginning of a Mishap about a reply that reached its limit, or whose end is
+# unknown.
 CUT_OFF = "reply cut off at "
 ENDED_SOMEHOW = "it is not known how replies ended: finish_reason "
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply with its usage and cost; return a plain `str` where neither is known.
+    """A reply with its usage and cost; return a plain `str` if neither is known.
 
     >>> Reply("Ochre.", usage=Usage(input_tokens=120, output_tokens=3), cost_usd=0.0004).usage.output_tokens
     3
     """
 
     text: str
-    """What the agent says."""
+    """The text of the reply."""
     usage: Usage | None = None
     """The tokens of this reply; None if unknown."""
     cost_usd: float | None = None
@@ -123,13 +124,13 @@ class Reply:
     hypothetical: bool = False
     """Nothing is spent: usage and cost are estimates, which count towards no budget."""
     finish_reason: str = ""
-    """How it ended, in its provider's word: `stop`, `length`; "" if unknown."""
+    """Its end, as named by its provider: `stop`, `length`; "" if unknown."""
     thoughts: str = ""
-    """What was thought for it, apart from the text: kept in the record, never sent again, never scored."""
+    """The thoughts apart from the text: recorded, but never sent again or scored."""
     mishaps: tuple[Mishap, ...] = ()
-    """What went wrong on the way."""
+    """Problems on the way."""
     calls: Sequence[Call] = ()
-    """Tools that it calls before it replies: it is asked again, with the results."""
+    """Tools to call before the reply: the agent is then asked again, with the results."""
 
 
 @runtime_checkable
@@ -170,7 +171,7 @@ class Stateless(Protocol):
 
 @runtime_checkable
 class Checkpointable(Protocol):
-    """Can be saved between two messages and restored, also in another process."""
+    """Can be saved between two messages and restored, even in another process."""
 
     def save(self) -> bytes:
         """Return the agent's whole state."""
@@ -179,35 +180,35 @@ class Checkpointable(Protocol):
         """Restore a state.
 
         Args:
-            state: What `save` returned, perhaps in another process.
+            state: The result of `save`, perhaps from another process.
         """
 
 
 @runtime_checkable
 class KeepsUsers(Protocol):
-    """Remembers its users by itself, also in another process: in a database, in files, on a server."""
+    """Remembers its users on its own, across processes: in a database, in files, on a server."""
 
     def begin_session(self, user: str) -> None:
-        """Begin a session of this user; called before the first message of each.
+        """Begin a session of this user; called before the first message of each session.
 
         Args:
-            user: Who comes: an id that is new in each conversation, and the same in all
-                of its sessions.
+            user: The user's id, new in each conversation and the same in all of its
+                sessions.
         """
 
 
 @runtime_checkable
 class SeparatesUsers(Protocol):
-    """Serves several people in one conversation, and is told whose each message is."""
+    """Serves several people in one conversation, and is given the sender of each message."""
 
     def reply(self, message: str, user: str = "") -> str | Reply:
         """Return the agent's reply to this person.
 
         Args:
             message: The message.
-            user: Who wrote it, the same id in the whole conversation; left out where
-                nobody in particular did. An AcceptsHistory agent whose `accept` has a
-                `user` as well is told with it.
+            user: The id of the sender, the same throughout the conversation; left out
+                for messages without a particular sender. An AcceptsHistory agent whose
+                `accept` has a `user`, too, gets it there as well.
         """
 
 
@@ -219,22 +220,23 @@ class TakesTools(Protocol):
         """Return the reply, or call tools.
 
         Args:
-            message: The message, the same as before where `tools.results` answers the
-                calls of the reply before.
-            tools: What may be called, by `tools.call(name, ...)` or by a Reply with
-                `calls`; left out where the scenario that speaks offers nothing.
+            message: The message, unchanged if `tools.results` answers the calls of the
+                previous reply.
+            tools: The tools on offer, called by `tools.call(name, ...)` or by a Reply
+                with `calls`; left out if the scenario offers none.
         """
 
 
 @runtime_checkable
 class Compacts(Protocol):
-    """Can replace its context by something shorter, and continue from that."""
+    """Can replace its context by a shorter one, and continue from that."""
 
     def compact(self) -> str | Reply | None:
-        """Compact the context; return the summary that it continues from, None where there is none to show."""
+        """Compact the context; return the summary that it continues from, None if it cannot be shown."""
 
 
-# How an agent that does not compact by itself is asked for a summary, and told it again.
+# The request for a summary to an agent that does not compact by itself, and the
+# introduction of the summary.
 COMPACTION = (
     "Your context ends here. Write down all that you will need to continue our work: goals, open tasks, files, "
     "conventions, corrections, reasons. You will know nothing else. Leave out what must not be written down."
@@ -247,7 +249,7 @@ class AnswersAlone(Protocol):
     """Can answer a question without remembering that it was asked."""
 
     def answer_alone(self, message: str) -> str | Reply:
-        """Return the reply that `reply` would give now, and stay as if nothing had been said.
+        """Return the reply that `reply` would give now, and restore the state from before the question.
 
         Args:
             message: The question.
@@ -256,27 +258,27 @@ class AnswersAlone(Protocol):
 
 @runtime_checkable
 class AcceptsHistory(Protocol):
-    """Can take in an exchange without generating a reply."""
+    """Can store an exchange without generating a reply."""
 
     def accept(self, message: str, reply: str) -> Usage | Reply | None:
         """Remember an exchange as if it had happened.
 
         Args:
-            message: What the agent was told.
-            reply: What it is to believe that it replied.
+            message: The message.
+            reply: The reply that the agent should believe it gave.
 
         Returns:
-            What remembering took: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
+            The usage for storing it: a Usage, or a Reply, of which usage and cost count; None if that is unknown, or
             `usage()` reports it.
         """
 
 
 @runtime_checkable
 class TimeAware(Protocol):
-    """Wants to know the conversation's time."""
+    """Uses the conversation's time."""
 
     def tell_time(self, now: datetime) -> None:
-        """Take note of the time; called before a message whenever it has moved, and once the agent was restored.
+        """Set the time; called before a message whenever it has changed, and after the agent was restored.
 
         Args:
             now: The conversation's time, aware.
@@ -285,7 +287,7 @@ class TimeAware(Protocol):
 
 @runtime_checkable
 class ReportsUsage(Protocol):
-    """Reports the tokens used since it was made."""
+    """Reports the tokens used since it was created."""
 
     def usage(self) -> Usage:
         """Return the sum so far, which never decreases."""
@@ -293,7 +295,7 @@ class ReportsUsage(Protocol):
 
 @runtime_checkable
 class CountsTokens(Protocol):
-    """Counts tokens its own way: for cost and limits, never for spans and gaps."""
+    """Counts tokens by its own tokenizer: for cost and limits, never for spans and gaps."""
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`."""
@@ -301,7 +303,7 @@ class CountsTokens(Protocol):
 
 @runtime_checkable
 class LimitsMessages(Protocol):
-    """Takes messages up to a size of its own."""
+    """Has its own limit for the size of a message."""
 
     max_message_tokens: int
     """The size of the largest message in tokens, by the run's tokenizer."""
@@ -309,7 +311,7 @@ class LimitsMessages(Protocol):
 
 @runtime_checkable
 class ShowsRetrieval(Protocol):
-    """Reports what it retrieved for its last reply."""
+    """Reports the texts retrieved for its last reply."""
 
     def retrieved(self) -> Sequence[str]:
         """Return ids or texts, best first."""
@@ -317,7 +319,7 @@ class ShowsRetrieval(Protocol):
 
 @runtime_checkable
 class ShowsContext(Protocol):
-    """Reports what stood before it for its last reply without being retrieved, such as the newest messages."""
+    """Reports the non-retrieved part of its context at its last reply, such as the newest messages."""
 
     def in_context(self) -> Sequence[str]:
         """Return the texts."""
@@ -325,27 +327,27 @@ class ShowsContext(Protocol):
 
 @runtime_checkable
 class ShowsWrites(Protocol):
-    """Reports what its memory did."""
+    """Reports the operations of its memory."""
 
     def written(self) -> Sequence[tuple[str, object, str | None]]:
-        """Return what was done since this was called last.
+        """Return the operations since the last call.
 
         Rows `("added", id, text)`, `("changed", id, text)`, `("deleted", id, None)`,
-        and `("found", id, text)` of what was found for the last message, best first.
+        and `("found", id, text)` for the results for the last message, best first.
         """
 
 
 @runtime_checkable
 class Settles(Protocol):
-    """Takes its time until what it was told can be found."""
+    """Needs some time until new messages can be found."""
 
     def settle(self) -> object:
-        """Return once it can be found; called before each message that is replied to, and timed apart."""
+        """Return once everything can be found; called before each message to be answered, and timed separately."""
 
 
 @runtime_checkable
 class DeletesRecords(Protocol):
-    """Deletes records of its memory; of one that ShowsWrites, those are deleted that a user withdraws."""
+    """Deletes records of its memory; if it ShowsWrites, records that a user withdraws are deleted."""
 
     def delete(self, record: str) -> object:
         """Delete a record; `record`: its id."""
@@ -353,7 +355,7 @@ class DeletesRecords(Protocol):
 
 @runtime_checkable
 class AcceptsImages(Protocol):
-    """Takes images beside a message."""
+    """Accepts images in addition to a message."""
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> str | Reply:
         """Return the reply to a message with images.
@@ -400,18 +402,18 @@ CAPABILITIES: Mapping[str, type] = {
 }
 
 
-# A header names these only where the plan or an example needs them: journals of all
-# other conversations are what they were before there were tools and compactions.
+# A header contains these only if the plan or an example needs them: journals of all
+# other conversations stay as they were before tools and compactions existed.
 NAMED_WHERE_NEEDED = frozenset({TakesTools.__name__, Compacts.__name__})
 
 
 class Capabilities(frozenset[str]):
-    """The names of what an agent can do beyond replying."""
+    """The names of an agent's capabilities beyond replying."""
 
     __slots__ = ()
 
-    # Written out, because type checkers take a comparison of other sets with a subclass
-    # of frozenset for a mistake.
+    # Written explicitly, because type checkers report comparisons of other sets with a
+    # subclass of frozenset.
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other)
 
@@ -419,12 +421,12 @@ class Capabilities(frozenset[str]):
 
     @property
     def saves(self) -> bool:
-        """Whether there is a state to save: one that is Stateless, too, has none."""
+        """Whether there is a state to save: a Stateless agent has none."""
         return "Checkpointable" in self and "Stateless" not in self
 
     @property
     def restorable(self) -> bool:
-        """Whether the agent can be restored to where a conversation is, or need not be."""
+        """Whether the agent can be restored to the state of a conversation, or need not be."""
         return not self.isdisjoint(("Stateless", "Checkpointable", "AcceptsHistory"))
 
     @property
@@ -434,7 +436,7 @@ class Capabilities(frozenset[str]):
 
     @property
     def asked_alone(self) -> bool:
-        """Whether the agent can be as it was after a question: by itself, loaded again, or told all again."""
+        """Whether the agent can return to its state before a question: by itself, by loading, or by retelling."""
         return (
             self.leaves_no_trace
             or self.rewinds
@@ -443,7 +445,7 @@ class Capabilities(frozenset[str]):
 
     @property
     def rewinds(self) -> bool:
-        """Whether loading a saved state undoes what was said since."""
+        """Whether loading a saved state undoes later messages."""
         return self.saves and SAVES_REFERENCE not in self
 
 
@@ -459,87 +461,86 @@ NOT_ASKED_ALONE = (
 )
 
 
-# Stands among the capabilities of an agent whose saved state says where the real one is
-# kept, which goes on.
+# Marks an agent whose save() returns a reference to live state.
 SAVES_REFERENCE = "SavesReference"
-# Stands among the capabilities of an agent that can know the time without being told.
-# No protocol belongs to it.
+# Marks an agent that can know the time without being told. It has no protocol.
 SEES_CLOCK = "SeesClock"
 
 
 class Announced(ABC):
-    """A recording, which is told who speaks next.
+    """A recording, which is notified of the next speaker.
 
-    Known by inheritance, not by its members: no agent under test is ever told.
+    Recognised by inheritance, not by its members: an agent under test is never
+    notified.
     """
 
     @abstractmethod
     def announce(self, speaker: str) -> None:
-        """Know which example speaks next; "" is nobody's message, as filler is."""
+        """Receive the name of the example that speaks next; "" for messages without one, such as filler."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReply:
-    """What a reply must carry for full marks."""
+    """The requirements on a reply for full marks."""
 
     text: str
-    """Empty where any reply will do."""
+    """Empty if any reply will do."""
     needles: tuple[str, ...]
     """The messages that it depends on."""
     calls: tuple[Call, ...] = ()
-    """The calls of tools that are to come before it."""
+    """The tool calls expected before it."""
 
 
 class Prompted(ABC):
-    """A control, which is handed what full marks ask for before it replies.
+    """A control, which is given the expected reply before it answers.
 
-    Being one is not enough: only those that a spec of this package made are prompted,
-    never an agent under test.
+    Inheriting is not enough: only controls created by a spec of this package are
+    prompted, never an agent under test.
     """
 
     @abstractmethod
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Know what the reply to the next message must carry; nothing for a message that asks for nothing."""
+        """Receive the expected replies to the next message; empty if it expects none."""
 
 
 class TakesTurns(ABC):
-    """A chat model of ours, which waits for its turn at the endpoint: no time that its reply takes."""
+    """A chat model of this package that waits for its turn at the endpoint; the wait is not part of its reply time."""
 
     @abstractmethod
     def turn(self) -> AbstractContextManager[object]:
-        """Wait for a turn, and hold it."""
+        """Return a context that waits for a turn and holds it."""
 
 
 class Apart(ABC):
-    """A stand-in for an agent in a process of its own."""
+    """A proxy of an agent in a process of its own."""
 
     near_misses: Mapping[str, str] = MappingProxyType({})
-    """A sentence for each capability that the agent seems to mean to have and has not."""
+    """A sentence for each capability that the agent appears to intend but lacks."""
 
     @abstractmethod
     def note_time(self, now: datetime) -> None:
-        """Know the conversation's time, which the clock of that process may have to show from the next call on."""
+        """Receive the conversation's time, which that process's clock may have to show from the next call on."""
 
 
-# --- Promised: what an adapter's settings say of an agent that is not there yet.
+# --- Promised: the capabilities that an adapter's settings announce before the agent
+# exists.
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """The capabilities that the agent will have, and the largest message that it takes (None: the usual size)."""
+    """The capabilities that the agent will have, and its largest message (None: the usual size)."""
 
     capabilities: frozenset[str]
     max_message_tokens: int | None = None
     reports: frozenset[str] | None = None
-    """The numbers of usage and cost that its settings name; None: it may report any."""
+    """The usage and cost figures named in its settings; None: it may report any."""
 
 
-# --- What a memory did: one operation on one record, whatever door the word of it came
-# through.
+# --- Memory operations: one operation on one record, whichever way it was reported.
 
 OperationKind = Literal["added", "changed", "deleted", "found"]
-# Beyond these, what is reported of one exchange is left out, and the text of one record
-# is cut.
+# Beyond these limits, further operations of one exchange are dropped, and the text of a
+# record is cut.
 MOST_OPERATIONS = 1_000
 LONGEST_RECORD = 16_000
 _LONGEST_ID = 200
@@ -555,19 +556,19 @@ class MemoryOperation(
 
     what: OperationKind
     record: str = ""
-    """Its id; "" where it has none."""
+    """Its id; "" if it has none."""
     text: str | None = None
-    """What it says, cut where it is long; None where that is not told."""
+    """Its text, cut if long; None if not reported."""
     rank: int = 0
-    """Of a record that was found its place, from 1."""
+    """For a found record, its rank from 1."""
     exchange: int | None = None
-    """The exchange that it belongs to, where it was told of later."""
+    """The exchange that it belongs to, if it was reported later."""
 
 
 def memory_operation(
     what: OperationKind, record: object, text: str | None, rank: int = 0
 ) -> MemoryOperation:
-    """Return an operation, without secrets and not too long."""
+    """Return an operation, without secrets and within the length limits."""
     name = "" if record is None else redact_secrets(_clean(str(record))[:_LONGEST_ID])
     cleaned = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
     return MemoryOperation(what, name, cleaned, rank)
@@ -576,7 +577,7 @@ def memory_operation(
 def check_operations(
     rows: object, refuse: Callable[[str], LtmError]
 ) -> tuple[MemoryOperation, ...]:
-    """Return what `written()` returned; `refuse` makes the error for anything but a list of its rows."""
+    """Check and convert the result of `written()`; `refuse` creates the error for anything but a list of its rows."""
     if not isinstance(rows, (list, tuple)):
         raise refuse(
             f"returned a {type(rows).__name__} from written(); it returns a list of {_FORM}"
@@ -596,14 +597,14 @@ def check_operations(
             raise refuse(
                 f"returned {str(row)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}"
             )
-        # The places of a search; the next one begins after anything else.
+        # Ranks of one search; any other operation starts a new search.
         rank = rank + 1 if operation == "found" else 0
         result.append(memory_operation(operation, key, text, rank))
     return tuple(result)
 
 
 def operation_rows(listed: object) -> list[Any]:
-    """Return the rows of a JSON list of `{"what": ..., "id": ..., "text": ...}`; what is none of these as it is."""
+    """Convert a JSON list of `{"what": ..., "id": ..., "text": ...}` to rows; other items stay unchanged."""
     if isinstance(listed, list):
         rows = listed
     elif listed is None:

@@ -1,4 +1,4 @@
-"""What a data set is: options, and a file opened as a suite whose every question is an example with its history."""
+"""Data sets: their options, and a file opened as a suite whose every question is an example with its history."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-# The label of the only memory span that a data set has.
+# The label of a data set's only memory span.
 SPAN = "all"
 # That span in tokens: longer than any history.
 SPAN_TOKENS = 10**12
-# In the folder of `--ltm-dir`: where records stand in large files, and files that were
-# made of others. It may be deleted at any time.
+# In the folder of `--ltm-dir`: the positions of records in large files, and files
+# derived from others. It may be deleted at any time.
 INDEX_FOLDER = "data-index"
 
 
 class DatasetOption(NamedTuple):
-    """One parameter of a data set: `next_turns` of locomo stands in `--ltm-suite='locomo?next_turns=3'`."""
+    """One parameter of a data set: `next_turns` of locomo is given as `--ltm-suite='locomo?next_turns=3'`."""
 
     name: str
     metavar: str
     help: str
     default: str = ""
     parse: Callable[[str], Any] = str
-    """Returns the value of a text, also of the default; ConfigurationError, without the option's name."""
+    """Parses a text, including the default; ConfigurationError, without the option's name."""
     is_path: bool = False
-    """It names a file or folder: looked for where the command line is, or the ini file."""
+    """It names a file or folder, relative to the command line's folder or to the ini file."""
 
 
 class Dataset(NamedTuple):
-    """A data set that runs can play; making one reads nothing, and imports nothing heavy."""
+    """A data set that runs can play; creating one reads no files and imports nothing heavy."""
 
     name: str
     """The value of `--ltm-suite`, before its parameters."""
     metric: str
     """The published metric, in a few words."""
     fewer: str
-    """The name of the option that chooses fewer questions."""
+    """The name of the option that limits the number of questions."""
     options: tuple[DatasetOption, ...]
     opener: Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]
-    """Opens a path with the values of all options, a seed, and a folder to remember things in between runs."""
+    """Opens a path with the values of all options, a seed, and a folder for caching between runs."""
     questions: Questions = "together"
-    """How the questions on a history are asked by default; where `alone`, `questions` is among the opener's values."""
+    """How questions about a history are asked by default; if `alone`, the opener's values include `questions`."""
     family: str = ""
-    """The data set whose options it shares; "": they are its own."""
+    """The data set whose options it shares; "": its own."""
     protocols: Mapping[str, Mapping[str, str]] = {}
-    """What each value of `protocol` sets where it is given: texts by option, `questions` among them; "": left out."""
+    """The options set by each value of `protocol`: texts by option, including `questions`; "": left out."""
 
     def open(
         self,
@@ -71,11 +71,11 @@ class Dataset(NamedTuple):
         cache: Path | None = None,
         questions: Questions | None = None,
     ) -> DatasetSuite:
-        """Return the suite; DatasetError for a path that cannot be used, ConfigurationError for an option.
+        """Return the suite; DatasetError for an unusable path, ConfigurationError for an option.
 
-        `parameters`: texts by the option's name, none for those left out. `cache`: a folder
-        in which it may remember between runs what a file holds. `questions`: how they
-        are asked, if not by default.
+        `parameters`: texts by the option's name, without those left out. `cache`: a
+        folder for caching the contents of files between runs. `questions`: how they are
+        asked, if not by default.
         """
         if questions:
             self._check_protocol({**parameters, "questions": questions})
@@ -86,7 +86,7 @@ class Dataset(NamedTuple):
         return self.opener(path, self.read(parameters) | chosen, seed, cache)
 
     def read(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Return the values of all options; ConfigurationError names the one that cannot be read."""
+        """Return the values of all options; ConfigurationError names the invalid one."""
         fields = {}
         texts = {**self._check_protocol(parameters), **parameters}
         for option in self.options:
@@ -101,7 +101,7 @@ class Dataset(NamedTuple):
         return fields
 
     def _check_protocol(self, parameters: Mapping[str, str]) -> Mapping[str, str]:
-        """Return what the protocol that is given sets; ConfigurationError for an option that contradicts it."""
+        """Return the options set by the given protocol; ConfigurationError for an option that contradicts it."""
         protocol = parameters.get("protocol", "")
         settings = self.protocols.get(protocol, {})
         for name, text in settings.items():
@@ -114,12 +114,12 @@ class Dataset(NamedTuple):
         return settings
 
     def flag(self, option: str) -> str:
-        """Return how a parameter is named in messages."""
+        """Return the name of a parameter in messages."""
         return f"--ltm-suite={self.name}?{option}"
 
 
 class Definitions(Protocol):
-    """A folder of definition files, which are played in place of generated examples."""
+    """A folder of definition files, which replace generated examples."""
 
     path: Path
 
@@ -129,36 +129,36 @@ class Definitions(Protocol):
 
     @property
     def span(self) -> int | None:
-        """The memory span that goes with them, in tokens."""
+        """The memory span for which they were made, in tokens."""
 
     @property
     def is_published(self) -> bool:
-        """Whether they are those of a published run."""
+        """Whether they belong to a published run."""
 
     def definition(self, scenario: str, example: str) -> Definition:
-        """Return the definition in a file; DefinitionError for one that cannot be used."""
+        """Return the definition in a file; DefinitionError if it is unusable."""
 
 
 class ToldConversation(NamedTuple):
-    """What is told in one conversation of a data set."""
+    """The told part of one conversation of a data set."""
 
     history: Sequence[PastExchange]
     """By date; told as far as the questions wait for it."""
     opening: str
     """The message that begins the conversation; "": none."""
     described: object
-    """JSON values for the plan's fingerprint: which part of which file, told in which form."""
+    """JSON values for the plan's fingerprint: the file, the part of it, and the form of telling."""
 
 
 class KeptHistory(Generic[T]):
-    """The history of a thread, made when it is asked for; the last one is kept, and no other."""
+    """Creates the history of a thread on demand, and keeps only the last one."""
 
     def __init__(self, make: Callable[[str], T]) -> None:
         self._make = make
         self._last: tuple[str, T] | None = None
 
     def __call__(self, thread: str) -> T:
-        """Return the history of a thread: question after question asks for the same."""
+        """Releases the previous one before the next is created: two may exceed the memory."""
         if self._last is None or self._last[0] != thread:
             self._last = None  # lets go of the one before the next is made: two may be larger than memory
             self._last = thread, self._make(thread)
@@ -166,7 +166,7 @@ class KeptHistory(Generic[T]):
 
 
 def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
-    """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
+    """Return the number of exchanges after which all of the evidence has been told; all without evidence."""
     places = [
         number
         for number, past_exchange in enumerate(past, start=1)
@@ -179,47 +179,46 @@ class DatasetSuite(Protocol):
     """A data set that a run plays."""
 
     suite: Suite
-    """Its entries are kinds of questions, so that results are told apart by kind."""
+    """Its entries are kinds of questions, so that results are separated by kind."""
     title: str
-    """What the report's header says of it, one line."""
+    """A line for the report's header."""
     notes: Sequence[str]
-    """What is odd about the file, a sentence each."""
+    """Warnings about the file, a sentence each."""
     legend: Sequence[str]
-    """What the report's readers should know of its figures, a line each."""
+    """Explanations of its figures for readers of the report, a line each."""
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return thread and example of every question of an entry: labels of letters, digits, `_` and `.`."""
+        """Return thread and example of every question of an entry, as labels of letters, digits, `_` and `.`."""
         ...
 
     def told(self, thread: str) -> ToldConversation:
-        """Return what is told in the conversation of a thread; made when it begins, kept by nobody."""
+        """Return the told part of a thread's conversation; created at its beginning and not cached."""
         ...
 
     def alone(self, thread: str) -> Mapping[str, str]:
-        """Return the options by name that leave the conversation of a thread alone."""
+        """Return the options, by name, that select the conversation of one thread."""
         ...
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:
-        """Return one question: what it waits for, what is asked, what is expected."""
+        """Return one question: its wait, its text and the expected answer."""
         ...
 
 
-# --- What options say: each reader returns the value of a text, or raises
-# ConfigurationError.
+# --- Option parsers: each returns the value of a text, or raises ConfigurationError.
 
 
 def split_comma_list(text: str) -> tuple[str, ...]:
-    """Return the parts of a list with commas, each once."""
+    """Split a comma-separated list, without duplicates."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
 
 
 def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
-    """Return the reader of a list of words, each of them known."""
+    """Return the parser of a list of known words."""
     return lambda text: tuple(map(one_of(*known), split_comma_list(text)))
 
 
 def number_of(noun: str) -> Callable[[str], int | None]:
-    """Return the reader of a whole number of at least 1, None for an empty text."""
+    """Return the parser of a whole number of at least 1, or None for an empty text."""
 
     def read(text: str) -> int | None:
         if text and not (text.strip().isdecimal() and int(text)):
@@ -230,7 +229,7 @@ def number_of(noun: str) -> Callable[[str], int | None]:
 
 
 def parse_token_limit(text: str) -> int | None:
-    """Return a number of tokens, None for an empty text."""
+    """Parse a number of tokens; None for an empty text."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
     if text and match is None:
         raise ConfigurationError(
@@ -243,7 +242,7 @@ def parse_token_limit(text: str) -> int | None:
     return None
 
 
-# --- The ids of a data set as labels of node ids.
+# --- A data set's ids as labels in node ids.
 
 
 def label_of(name: str) -> str:

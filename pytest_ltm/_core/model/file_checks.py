@@ -1,4 +1,4 @@
-"""Whether a file of a workspace says what a scenario wants."""
+"""Checks whether a file of a workspace has the content that a scenario expects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textwrap import shorten
 from pytest_ltm._core.model.score import Check
 
 WantedText = str | Callable[[str], object]
-"""What a file must contain, whatever its case and white space; a function of the text says whether it will do."""
+"""A text that a file must contain, ignoring case and white space, or a function that accepts the file's text."""
 _LONGEST_SHOWN = 160
 
 
@@ -18,7 +18,7 @@ def check_file(
     wanted: Sequence[WantedText],
     unwanted: Sequence[str],
 ) -> Check:
-    """Return whether a file is there, contains all that is wanted, and nothing that is not."""
+    """Check that a file exists, contains all wanted texts, and none of the unwanted ones."""
     parts = [f"contains {_show(text)}" for text in wanted]
     parts += [f"does not contain {text!r}" for text in unwanted]
     label = f"{path} {' and '.join(parts) or 'is there'}"

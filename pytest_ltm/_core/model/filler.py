@@ -1,4 +1,4 @@
-"""What passes the tokens between scenarios: filler, and the dated history of a data set that is told in its place."""
+"""Filler: advances the tokens between scenarios; and the dated history of a data set that is told in its place."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_ltm._core.storage.patterns import lazy_pattern
 
 @dataclass(frozen=True, slots=True)
 class FillerExchange:
-    """One message that keeps the agent busy, with the reply that it asks for."""
+    """A message that keeps the agent busy, with the reply that it asks for."""
 
     message: str
-    """What the agent is sent."""
+    """The message to the agent."""
     expected_reply: str
-    """The reply that the message asks for: told to an agent that accepts history, else only used to measure."""
+    """The reply that the message asks for: told to an agent that accepts history, otherwise only measured."""
     message_tokens: int | None = None
-    """Tokens of the message by the plan's counter, where the filler knows them exactly, to save counting again."""
+    """Tokens of the message by the plan's counter, if the filler knows them exactly, to avoid counting again."""
 
 
 class Filler(Protocol):
@@ -32,12 +32,12 @@ class Filler(Protocol):
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler whose message plus expected reply just reach `tokens` tokens: one item less would not.
 
-        It may be less, and is then asked for the rest. Takes time linear in the tokens
-        made.
+        A smaller result is allowed; the filler is then called for the rest. Takes time
+        linear in the tokens made.
 
         Args:
             tokens: The size wanted; 0 asks for the smallest filler.
-            max_message_tokens: The message must not be larger.
+            max_message_tokens: The limit for the message.
 
         Raises:
             FillerError: If it cannot fill.
@@ -47,8 +47,8 @@ class Filler(Protocol):
         """Return JSON values for the plan's fingerprint."""
 
 
-# --- History: dated exchanges of a data set that the agent is told in the place of
-# filler, the oldest first.
+# --- History: dated exchanges of a data set, told to the agent in place of filler,
+# oldest first.
 
 # The characters kept of a retrieved text that is not part of the history.
 LONGEST_SHOWN = 200
@@ -60,42 +60,42 @@ class PastExchange(Struct, frozen=True):
     """One exchange of a history."""
 
     id: str
-    """What questions name it by: the id of its turn or session, unique in its history."""
+    """The id used by questions: that of its turn or session, unique in its history."""
     at: datetime
-    """When it happened, aware; none is earlier than the one before it."""
+    """When it happened, aware; never earlier than its predecessor."""
     message: str
-    """What an agent that accepts history is told as the message,"""
+    """The message told to an agent that accepts history."""
     reply: str
-    """and as the reply to it."""
+    """The reply told with it."""
     asked: str
-    """What any other agent is sent; it replies to that, and the reply earns nothing."""
+    """The message sent to any other agent, whose reply earns no credit."""
     holds: tuple[str, ...] = ()
-    """Ids of the turns in it, if it has several: questions may name these, too."""
+    """Ids of the turns in it, if it has several: questions may use these, too."""
     images: tuple[str, ...] = ()
-    """Files of the photos in it, for agents that take images,"""
+    """Files of the photos in it, for agents that accept images."""
     pictured: str = ""
-    """and what such an agent is sent beside them, in the place of all else."""
+    """The text sent to such an agent with the photos, in place of all else."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the turns in it, or its own where it has none."""
+        """The ids of the turns in it, or its own if it has none."""
         return self.holds or (self.id,)
 
 
 class ToldTexts:
-    """Which exchanges of a history the texts are that an agent retrieved, as they were told or sent.
+    """Maps retrieved texts back to the exchanges of a history that were told or sent.
 
-    The message counts, what is sent to agents that accept no history, the reply, and
-    message and reply on two lines. A text that several exchanges have, such as a reply
-    that is always the same, names none of them. Digests are kept: the texts of ten
-    million tokens would take four times their size.
+    Compared are the message, the form sent to agents without history, the reply, and
+    message and reply on two lines. A text shared by several exchanges, such as a stock
+    reply, maps to none. Digests are stored: the texts of ten million tokens would take
+    four times their size.
     """
 
     def __init__(self) -> None:
         self._ids: dict[bytes, tuple[str, ...]] = {}
 
     def add(self, past: PastExchange, *more: str) -> None:
-        """Take in an exchange that was told; `more`: the parts in which it was sent."""
+        """Add a told exchange; `more`: the parts in which it was sent."""
         texts = {
             past.message,
             past.asked,
@@ -105,12 +105,12 @@ class ToldTexts:
         }
         for text in filter(None, map(str.strip, texts)):
             key = _text_digest(text)
-            # Several exchanges have it: it names none of them, and stays known as such.
+            # A text of several exchanges maps to none of them, permanently.
             if self._ids.setdefault(key, past.ids) != past.ids:
                 self._ids[key] = ()
 
     def replace_known_texts(self, shown_texts: Sequence[str]) -> tuple[str, ...]:
-        """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
+        """Replace known texts by their ids, without duplicates, and cut other texts if necessary."""
         names: dict[str, None] = {}
         for text in shown_texts:
             ids = self._ids.get(_text_digest(text.strip()))
@@ -130,23 +130,23 @@ def _text_digest(text: str) -> bytes:
 
 
 def is_cut(text: str) -> bool:
-    """Return whether a recorded text is the beginning of the one that was retrieved."""
+    """Return whether a recorded text is only the beginning of the retrieved one."""
     return len(text) == LONGEST_SHOWN and text.endswith("…")
 
 
-# The most that one character has; an emoji or a rare Chinese sign may be as many
-# tokens.
+# The maximum bytes of a character; an emoji or a rare Chinese character may take as
+# many tokens.
 _BYTES = 4
 
 
 def split_by_tokens(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
-    """Return a text in parts of at most `limit` tokens that joined are the text again.
+    """Split a text into parts of at most `limit` tokens, which joined give the text again.
 
-    It is cut where sentences and lines end; a longer one between words, a longer word
-    anywhere. The same text is always cut in the same way.
+    It is cut at the ends of sentences and lines; a longer one between words, a longer
+    word anywhere. The same text is always cut in the same way.
     """
     if len(text) * _BYTES <= limit or count(text) <= limit:
-        # no token is shorter than a byte
+        # Every token has at least one byte.
         return [text]
     return list(_pack_pieces(text, limit, count))
 
@@ -165,7 +165,7 @@ def _pack_pieces(text: str, limit: int, count: Callable[[str], int]) -> Iterator
             and end > start + 1
             and count(part) > limit
         ):
-            end -= 1  # a seam may cost a token
+            end -= 1  # A seam may cost a token.
         yield part
         start = end
 
@@ -173,7 +173,7 @@ def _pack_pieces(text: str, limit: int, count: Callable[[str], int]) -> Iterator
 def _split_into_pieces(
     text: str, limit: int, count: Callable[[str], int]
 ) -> Iterator[tuple[str, int]]:
-    """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
+    """Yield the units to keep together, with their tokens: sentences, else words, else halves of words."""
     for sentence in _SENTENCE.findall(text):
         if (tokens := count(sentence)) <= limit:
             yield sentence, tokens
@@ -189,7 +189,7 @@ def _halve_word(
     if tokens <= limit or len(word) == 1:
         yield word, tokens
         return
-    # Halves, not the longest start that fits: a word of a million characters is then
+    # Halves, not the longest prefix that fits: a word of a million characters is then
     # counted twenty times.
     middle = len(word) // 2
     yield from _halve_word(word[:middle], limit, count)

@@ -1,4 +1,4 @@
-"""Ltm, the handle behind the `ltm` fixture: what a scenario's body says, and the sheet that it is scored on."""
+"""Ltm, the handle behind the `ltm` fixture, through which a body talks; and Sheet, on which it is scored."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.model.judge import Judge
     from pytest_ltm._core.storage.workspace import Workspace
 
-# Names that others use for what a scenario does.
+# Names in other libraries for the methods of a scenario.
 METHOD_ALIASES = {
     "answer": "ask",
     "chat": "ask",
@@ -82,7 +82,7 @@ METHOD_ALIASES = {
     "time": "now",
     "verify": "check",
 }
-# How many messages a simulated user has, unless a scenario says otherwise.
+# The default number of messages of a simulated user.
 USER_TURNS = 8
 LABELLED = '"names the city", "Turku" in answer'
 P = ParamSpec("P")
@@ -97,21 +97,21 @@ class Sheet:
     said: Score | Unscored | None = None
     """The verdict of `ltm.score`, which replaces the checks."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """Figures beside the score, by name."""
+    """Figures in addition to the score, by name."""
     assertion: Check | None = None
-    """The failed assertion that ended the body, also among the checks."""
+    """The failed assertion that ended the body, also included in the checks."""
     tools: dict[str, Tool] = field(default_factory=dict)
-    """What the scenario offers, by name."""
+    """The tools that the scenario offers, by name."""
     workspace: Workspace | None = None
     """The folder that the agent may use."""
 
     def verdict(
         self, watched: Sequence[Score | Unscored], *, threshold: float
     ) -> Score | Unscored:
-        """Return the verdict; a watcher's counts as one check.
+        """Return the verdict; a watcher's verdict counts as one check.
 
-        Any Unscored part makes the whole Unscored, unless it is undecided: that is an
-        open check.
+        Any Unscored part makes the whole Unscored, unless it is undecided: that counts
+        as an open check.
         """
         verdicts = [
             with_bounds(verdict)
@@ -127,7 +127,7 @@ class Sheet:
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
-            # An assertion that fails after the verdict is a check beside it.
+            # An assertion that fails after the verdict is an additional check.
             if self.assertion is None:
                 return scores[-1]
             return score_checks([self.assertion], scores[-1:], threshold)
@@ -138,7 +138,7 @@ class Sheet:
         return score_checks(self.checks, scores, threshold)
 
     def offered_tools(self) -> Tools | None:
-        """Return what goes with the next message; None: nothing is offered."""
+        """Return the tools for the next message; None if there are none."""
         if self.workspace is not None:
             self.workspace.look()
         offered = tuple(self.tools.values())
@@ -147,13 +147,13 @@ class Sheet:
         return None
 
     def note_failed_assertion(self, label: str) -> None:
-        """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
+        """Record the failed assertion that ended the body as a failed check, which `ltm.score` does not undo."""
         self.assertion = Check(label, ok=False)
         self.checks.append(self.assertion)
 
 
 def _refuse_arguments(label: object, ok: object) -> None:
-    """Raise ScenarioError for the arguments of a check in the wrong order, or of another type."""
+    """Raise ScenarioError if the arguments of a check have the wrong order or type."""
     __tracebackhide__ = True
     if not isinstance(label, str):
         raise ScenarioError(
@@ -170,7 +170,7 @@ def _refuse_arguments(label: object, ok: object) -> None:
 def score_checks(
     checks: Sequence[Check], scores: Sequence[Score], threshold: float
 ) -> Score:
-    """Return the mean of checks and scores; of a score one check says whether it reaches the threshold."""
+    """Return the mean of checks and scores; for each score, a check records whether it reaches the threshold."""
     reached = [
         Check(
             score.reason,
@@ -195,7 +195,7 @@ def score_checks(
 
 
 def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method of `ltm` that says how it is called where its arguments do not fit."""
+    """Wrap a method of `ltm` to explain its signature if the arguments do not fit."""
     signature = inspect.signature(method)
     _, *parameters = signature.parameters.values()
     names = [
@@ -231,22 +231,22 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
 class LtmUser(Protocol):
     """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
 
-    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    Created by `ltm.user`. Its model sees the scenario's messages so far, and the
     agent's replies.
     """
 
     goal: str
-    """What it is after."""
+    """The user's goal."""
     facts: tuple[str, ...]
-    """What it must mention, in these words."""
+    """Facts that it must mention, in these words."""
     turns: int
-    """How many messages it may say."""
+    """The maximum number of its messages."""
     done: bool
-    """Whether its model has said that it is finished."""
+    """Whether its model has declared that it is finished."""
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Its messages so far: what a question may be `about`."""
+        """Its messages so far, to which a question's `about` may refer."""
 
     def telling(self, fact: str) -> str:
         """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
@@ -259,13 +259,13 @@ class LtmUser(Protocol):
         """
 
     def say(self) -> str | None:
-        """Have the model write one message, say it, and return the agent's reply.
+        """Let the model write one message, send it, and return the agent's reply.
 
         Returns:
-            The reply; None if nothing was said, because the user is finished or has no turn left.
+            The reply; None if nothing was sent, because the user is finished or has no turn left.
 
         Raises:
-            UserError: If the model fails, or writes nothing that a user could say; the
+            UserError: If the model fails, or does not write a usable message; the
                 example is left unscored.
         """
 
@@ -273,13 +273,14 @@ class LtmUser(Protocol):
         """Let the user and the agent talk until the user is finished.
 
         Args:
-            turns: How many messages at most; by default as many as the user has left.
+            turns: The maximum number of messages; by default as many as the user has
+                left.
 
         Returns:
             The exchanges.
 
         Raises:
-            UserError: As `say` does.
+            UserError: As for `say`.
         """
 
 
@@ -287,22 +288,22 @@ class Ltm:
     """The conversation as one scenario sees it: the `ltm` fixture.
 
     `say`, `ask`, `wait`, `watch` and `play` may let other scenarios and filler speak
-    before they return; `check`, `metric` and `score` never do. The plugin makes one for
-    each example; in tests, `pytest_ltm.testing` does.
+    before they return; `check`, `metric` and `score` never do. The plugin creates one
+    for each example; in tests, `pytest_ltm.testing` does.
 
     Args:
         send: Performs one request and returns the reply to it, if it has one.
         now: Returns the conversation's time, aware.
-        example: Which example of the scenario this is.
+        example: The number or name of this example.
         span: The memory span in tokens; None in an isolated conversation.
-        rng: Makes the example's own generator, once it is used.
+        rng: Creates the example's own random generator on first use.
         definition: The example's data, if its marker has `generate`.
         scoring: The rules that evaluators follow.
         judge: The judge of the run, if it has one.
         heard: Returns this scenario's exchanges so far.
-        users: Makes a simulated user, of what `user` is given, and how it talks.
+        users: Creates a simulated user, from the arguments of `user` and the functions by which it talks.
         offers: Whether it may offer tools: the scenario's marker requires TakesTools.
-        compacts: Whether it may have the agent compact: the marker requires Compacts.
+        compacts: Whether it may make the agent compact: the marker requires Compacts.
     """
 
     def __init__(
@@ -331,25 +332,25 @@ class Ltm:
         self._now = now
         self._definition = definition
         self.example = example
-        """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
+        """The number of the example, from 0 (or a file's stem for definitions from a folder)."""
         self.span = span
         """The memory span in tokens; None in an isolated conversation."""
         self._rng = rng
         self.scoring = scoring
-        """Which rules evaluators follow: "current", "v3.5" or "paper"."""
+        """The rules that evaluators follow: "current", "v3.5" or "paper"."""
         self.judge = judge
-        """The judge that evaluators may ask, or None."""
+        """The judge for evaluators, or None."""
         self.sheet = Sheet()
 
     def __repr__(self) -> str:
-        """Return the same in every run: explanations of failed assertions contain it."""
+        """Return the same text in every run: explanations of failed assertions contain it."""
         return f"<ltm, example {self.example}>"
 
     if not TYPE_CHECKING:
-        # a type checker that sees it takes every misspelt name for one that exists
+        # With a visible `__getattr__`, a type checker would accept every misspelt name.
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Suggest the name that a misspelt or foreign one probably means."""
+            """Suggest the intended name for a misspelt or foreign one."""
             public = sorted(
                 attribute
                 for attribute in {*dir(type(self)), *vars(self)}
@@ -379,7 +380,7 @@ class Ltm:
 
     @cached_property
     def random(self) -> random.Random:
-        """A generator of this example's own: the same seed gives the same example."""
+        """The example's own random generator: the same seed gives the same example."""
         return self._rng()
 
     @property
@@ -389,16 +390,16 @@ class Ltm:
 
     @property
     def retrieved(self) -> Sequence[str] | None:
-        """What the agent reports as retrieved for its last reply to this scenario, best first.
+        """The texts or ids retrieved for the agent's last reply to this scenario, best first.
 
-        Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
+        None unless the agent is a ShowsRetrieval.
         """
         exchanges = self._heard()
         return exchanges[-1].retrieved if exchanges else None
 
     @property
     def raw_reply(self) -> str:
-        """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
+        """The agent's last unprocessed reply to this scenario, including non-speech; "" before the first."""
         exchanges = self._heard()
         return exchanges[-1].raw_reply if exchanges else ""
 
@@ -414,12 +415,12 @@ class Ltm:
 
         Args:
             text: The message; it must not be empty.
-            user: Whose message it is, where several people use one agent: an id that
-                its `reply(message, user=...)` is given.
-            tells: The values that it tells by what they are about, as `{"favourite
-                colour": "ochre"}`: a later value of the same replaces an earlier one,
-                None withdraws it. The agent never sees it; it measures what a memory
-                wrote, found and served.
+            user: The id of the sender, if several people use one agent; passed to its
+                `reply(message, user=...)`.
+            tells: The values that it tells, by subject, as `{"favourite colour":
+                "ochre"}`: a later value replaces an earlier one, None withdraws it. The
+                agent never sees it; it is used to measure what a memory wrote, found
+                and served.
 
         Returns:
             The agent's reply.
@@ -451,13 +452,13 @@ class Ltm:
             about: The texts of the `say`s that it depends on (one text, or several); by
                 default all earlier ones. The distance to them is the gap that reports
                 show.
-            answer: A reply that earns full marks, "" where any does. Only the control
+            answer: A reply that earns full marks, "" if any does. Only the control
                 `oracle` sees it.
-            user: Whose question it is, as for `say`.
-            tells: The values of which the reply chooses one, by what they are about;
-                otherwise as for `say`.
-            calls: The calls of tools that earn full marks. Only the control `oracle`
-                sees them.
+            user: The id of the sender, as for `say`.
+            tells: The values among which the reply chooses, by subject; otherwise as
+                for `say`.
+            calls: The tool calls that earn full marks. Only the control `oracle` sees
+                them.
 
         Returns:
             The agent's answer.
@@ -490,19 +491,19 @@ class Ltm:
         facts: Iterable[str] = (),
         turns: int = USER_TURNS,
     ) -> LtmUser:
-        """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
+        """Create a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
 
         Args:
-            goal: What the user is after, for its model alone.
-            model: Who writes its messages: `openai:MODEL[@URL]`, a dotted path to a
+            goal: The user's goal, seen only by its model.
+            model: The writer of its messages: `openai:MODEL[@URL]`, a dotted path to a
                 function from the prompt to the reply, such a function, or a list of
                 messages, which needs no model.
-            facts: What its messages must have mentioned when it is finished, word for
-                word.
-            turns: How many messages it may say.
+            facts: Facts that its messages must have mentioned, word for word, before it
+                is finished.
+            turns: The maximum number of its messages.
 
         Returns:
-            The user; nothing is said yet.
+            The user, before its first message.
 
         Raises:
             ScenarioError: If goal, facts, turns or model cannot be used.
@@ -530,12 +531,12 @@ class Ltm:
         """Offer a mocked tool with all further messages of this scenario.
 
         Args:
-            name: What it is called by: letters, digits and underscores.
+            name: The tool's name: letters, digits and underscores.
             schema: A JSON Schema of its arguments, or the type of each, as in
                 `{"day": "string", "people": "integer"}`.
             returns: The result of a call: a text, a JSON value, or a function of the
                 arguments that returns one.
-            description: What it does, for the agent.
+            description: A description for the agent.
 
         Raises:
             ScenarioError: If name or schema cannot be used, or the name is taken. The
@@ -555,10 +556,10 @@ class Ltm:
 
     @property
     def workspace(self) -> Path:
-        """A temporary folder of this example, empty at first, which the agent may use from the next message on.
+        """A temporary folder of this example, initially empty, which the agent may use from the next message on.
 
         The agent is offered the tool `workspace` with six commands on text files (view,
-        create, str_replace, insert, delete, rename), and told where the folder is if it
+        create, str_replace, insert, delete, rename), and given the folder's path if it
         runs on this machine.
 
         Raises:
@@ -579,7 +580,7 @@ class Ltm:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The text files of the workspace by their paths, as they are now; files of other kinds are left out."""
+        """The current text files of the workspace by their paths, without other kinds of files."""
         if self.sheet.workspace is None:
             return {}
         return self.sheet.workspace.folder.texts()
@@ -592,16 +593,16 @@ class Ltm:
         *contains: str | Callable[[str], object],
         without: Iterable[str] = (),
     ) -> bool:
-        """Note as one check that a file of the workspace is there and contains these texts.
+        """Record one check that a file of the workspace exists and contains these texts.
 
         Args:
             path: The file, relative to the workspace.
-            *contains: Texts, whatever their case and white space; or a function of the
-                file's text, which returns whether it will do.
+            *contains: Texts, ignoring case and white space; or a function that accepts
+                the file's text.
             without: Texts that must not be in it.
 
         Returns:
-            Whether it is so.
+            Whether the check passes.
         """
         finding = check_file(self.files, path, contains, tuple(without))
         if not finding.ok:
@@ -611,50 +612,50 @@ class Ltm:
 
     @property
     def calls(self) -> Sequence[AnsweredCall]:
-        """The calls of tools in this scenario so far, in order, those that were refused included."""
+        """The tool calls in this scenario so far, in order, including refused ones."""
         calls = (exchange.calls for exchange in self._heard())
         return tuple(chain.from_iterable(calls))
 
     @_refuse_misuse
     def check_call(self, name: str, /, **arguments: object) -> bool:
-        """Note as one check that a tool was called with these arguments in reply to the last message.
+        """Record one check that a tool was called with these arguments in reply to the last message.
 
         Args:
             name: The tool.
-            **arguments: Those of its arguments that matter, compared by what they mean:
-                "10:00" is "10 am". A function returns whether a value will do.
+            **arguments: The arguments that matter, compared by meaning: "10:00" equals
+                "10 am". A function returns whether it accepts a value.
 
         Returns:
-            Whether it was.
+            Whether the check passes.
         """
         return self._note_calls("called", name, arguments)
 
     @_refuse_misuse
     def check_called_once(self, name: str, /, **arguments: object) -> bool:
-        """Note as one check that a tool was called so, and not a second time, in this scenario so far.
+        """Record one check that a tool was called with these arguments exactly once in this scenario so far.
 
         Args:
             name: The tool.
-            **arguments: As for `check_call`; calls with others do not count.
+            **arguments: As for `check_call`; calls with other arguments do not count.
         """
         return self._note_calls("once", name, arguments)
 
     @_refuse_misuse
     def check_not_called(self, name: str = "", /, **arguments: object) -> bool:
-        """Note as one check that a tool was not called so in reply to the last message.
+        """Record one check that a tool was not called with these arguments in reply to the last message.
 
         Args:
-            name: The tool; "": no tool at all.
-            **arguments: As for `check_call`; calls with others will do.
+            name: The tool; "": any tool at all.
+            **arguments: As for `check_call`; calls with other arguments are allowed.
         """
         return self._note_calls("not called", name, arguments)
 
     @_refuse_misuse
     def check_call_order(self, *names: str) -> bool:
-        """Note as one check that these tools were first called in this order, in this scenario so far.
+        """Record one check that these tools were first called in this order, in this scenario so far.
 
         Args:
-            *names: The tools; others may have been called in between.
+            *names: The tools; calls of others in between are allowed.
         """
         return self._note_finding("order", [Call(name) for name in names], self.calls)
 
@@ -662,12 +663,12 @@ class Ltm:
     def check_only_calls(
         self, *calls: Call, besides: Iterable[str] = (), ordered: bool = False
     ) -> bool:
-        """Note as one check that the last message was answered by these calls, each once, and by no others.
+        """Record one check that the last message led to exactly these calls, each once.
 
         Args:
-            *calls: The calls with all their arguments; none: nothing was called.
-            besides: Tools whose calls do not matter.
-            ordered: Whether they must come in this order.
+            *calls: The calls with all their arguments; none: no tool was called.
+            besides: Tools whose calls are ignored.
+            ordered: Whether the calls must come in this order.
         """
         passed_over = set(besides)
         calls_made = [call for call in self._last_calls if call.name not in passed_over]
@@ -681,10 +682,10 @@ class Ltm:
         tokens: int = 0,
         time: str | float | timedelta = 0,
     ) -> None:
-        """Let the conversation move on until all conditions are met.
+        """Let the conversation continue until all conditions are met.
 
         Args:
-            unsaid: Nothing: what a number counts must be said.
+            unsaid: Not allowed: every number must be named.
             span: A share of the memory span, 0 to 1, counted from the scenario's own
                 start.
             tokens: Tokens of the conversation, counted from now.
@@ -692,8 +693,8 @@ class Ltm:
                 text such as "3h" or "1h 30m".
 
         Raises:
-            ScenarioError: If a condition is negative, or lies beyond the memory span,
-                or is not named.
+            ScenarioError: If a condition is negative, exceeds the memory span, or is
+                not named.
         """
         __tracebackhide__ = True
         if unsaid:
@@ -711,20 +712,19 @@ class Ltm:
         *,
         answers: Mapping[int, str] | Callable[[datetime], str] | None = None,
     ) -> None:
-        """Watch the following exchanges of any speaker; the watcher's verdict counts as one check.
+        """Watch the following exchanges of all speakers; the watcher's verdict counts as one check.
 
         Args:
             watcher: Called as `watcher(since)` after every exchange until it returns a
                 verdict; None means "not yet". `since` begins with this scenario's last
                 exchange.
-            replies: The number of replies after which it must have a verdict, the one
-                to this scenario's last message included; by default it watches to the
-                end of the conversation. Without a verdict by then the example is
-                Unscored.
-            answers: What later replies must contain for full marks, by number: 1 is the
-                reply to this scenario's last message, which `ask(answer=)` gives. Or a
-                function that returns it for a reply at a time, "" for none. Only the
-                control `oracle` sees them.
+            replies: The number of replies after which it must have a verdict, including
+                the one to this scenario's last message; by default it watches until the
+                end of the conversation. Without a verdict the example is Unscored.
+            answers: The texts that later replies must contain for full marks, by
+                number: 1 is the reply to this scenario's last message, given by
+                `ask(answer=)`. Or a function that returns the text for a reply at a
+                time, "" for none. Only the control `oracle` sees them.
 
         Raises:
             ScenarioError: If this scenario has not said anything yet, `replies` is less
@@ -739,11 +739,11 @@ class Ltm:
 
     @_refuse_misuse
     def new_session(self) -> None:
-        """Have the user come back: what was said so far is in the agent's own memory, or it is lost.
+        """Begin a new session of the user: earlier messages are remembered only by the agent's own memory.
 
-        The agent is let go and made anew, for all scenarios of the conversation. One
-        that is a KeepsUsers has its memory under the same user; one that is
-        Checkpointable is loaded with what it saved.
+        The agent is closed and created again, for all scenarios of the conversation. A
+        KeepsUsers agent has its memory under the same user; a Checkpointable agent loads
+        its saved state.
 
         Raises:
             Unmeasured: If the agent is neither, nor Stateless: the example is Unscored.
@@ -753,10 +753,10 @@ class Ltm:
 
     @_refuse_misuse
     def compact(self) -> str:
-        """Have the agent replace its context by something shorter, for all scenarios of the conversation.
+        """Make the agent replace its context by a shorter one, for all scenarios of the conversation.
 
         Returns:
-            The summary that it continues from, "" where it shows none.
+            The summary that it continues from, "" if it shows none.
 
         Raises:
             ScenarioError: If the scenario's marker does not require Compacts.
@@ -778,21 +778,21 @@ class Ltm:
         *,
         acted: bool = False,
     ) -> bool:
-        """Note one part of the score; the share of checks that pass is the score.
+        """Record one part of the score; the score is the share of checks that pass.
 
         Args:
             label: What should be true, as the report shows it.
             ok: Whether it is: True or False, the result of `re.search` (None is false),
                 or an `Opinion`, which adds the judge's reason.
-            acted: Whether it is about what the agent did, and not about what it said:
-                reports count such checks apart.
+            acted: Whether it concerns the agent's actions rather than its words:
+                reports count such checks separately.
 
         Returns:
             Whether the check passes.
 
         Raises:
-            ScenarioError: If the label is not a text, or `ok` is of another type: an
-                answer is true whatever it says.
+            ScenarioError: If the label is not a text, or `ok` has another type: a
+                non-empty answer would always be true.
         """
         __tracebackhide__ = True
         _refuse_arguments(label, ok)
@@ -808,7 +808,7 @@ class Ltm:
 
     @_refuse_misuse
     def metric(self, name: str, value: float) -> None:
-        """Note a figure beside the score: it is shown and averaged, and earns nothing.
+        """Record a figure in addition to the score: shown and averaged, but without credit.
 
         Args:
             name: An identifier, such as "f1".
@@ -817,7 +817,7 @@ class Ltm:
         Raises:
             ScenarioError: If the name is not an identifier, or the value is not finite.
         """
-        # Numpy's numbers, too: JSON has no place for them.
+        # Numpy's numbers, too, which JSON does not support.
         figure = float(value)
         if not name.isidentifier() or not math.isfinite(figure):
             raise ScenarioError(
@@ -827,7 +827,7 @@ class Ltm:
 
     @_refuse_misuse
     def score(self, value: float | Score | Unscored, reason: str = "") -> None:
-        """Set the score, or hand in an evaluator's verdict; it replaces the checks.
+        """Set the score, or pass an evaluator's verdict; it replaces the checks.
 
         Args:
             value: The share of full marks from 0 to 1, or a verdict.
@@ -866,12 +866,11 @@ class Ltm:
             One reply for each `Ask`, in order.
 
         Raises:
-            ScenarioError: If a step is not a Say, Ask or Wait, or breaks a rule of its
-                method.
+            ScenarioError: If a step is not a Say, Ask or Wait, or its method raises it.
         """
         __tracebackhide__ = True
         replies = []
-        # Beyond the known answers each question keeps its own, if it has one.
+        # Beyond the given answers, each question keeps its own, if it has one.
         full_marks = iter(
             answers or (script.replies if isinstance(script, Definition) else ())
         )
@@ -889,7 +888,7 @@ class Ltm:
 
     @property
     def known_questions(self) -> Iterator[KnownQuestion]:
-        """The questions that it has asked of which a right answer is known."""
+        """The questions asked so far whose correct answers are known."""
         messages = tuple(
             exchange.message for exchange in self._heard() if exchange.kind == "say"
         )
@@ -925,7 +924,7 @@ class Ltm:
         return finding.ok
 
     def _told_before(self) -> str:
-        """Return how far before the last message that was told on which it depends, and what it said."""
+        """Return how long before the last message its needle was told, and the needle's text."""
         *earlier, newest = self._heard()
         needles = self._answered[-1][0].about if self._answered else ()
         for exchange in reversed(earlier):
@@ -942,12 +941,13 @@ class Ltm:
         return reply
 
     def _decide(self, verdict: Score | Unscored) -> Score | Unscored:
-        """Return the judge's verdict on the only answer if the rules left it open and a right one is known."""
+        """Return the judge's verdict on the only answer, if the rules left it open and a reference is known."""
         score = with_bounds(verdict)
         is_open = isinstance(score, Score) and isinstance(
             undecided_if_open(score), Unscored
         )
-        # Only of one answer: of several nobody knows which one the rules left open.
+        # Only for a single answer: with several, it is unknown which one the rules left
+        # open.
         if not (
             is_open
             and self.judge

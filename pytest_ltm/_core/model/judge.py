@@ -1,4 +1,4 @@
-"""The judge: what it is asked, how its reply becomes a grade, how votes confirm a failure; `ltm_judge`; the prompts."""
+"""The judge: its requests, the grade in a reply, votes that confirm a failure; `ltm_judge`; the prompts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from pytest_ltm._core.storage.errors import JudgeError, describe_error
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 
-# Ends the reply of a model that had more to say, on record, too: it gives no grade.
+# Ends a recorded reply that was cut at the model's limit: it gives no grade.
 CUT = "\n[cut off at the model's limit for a response]"
-# Characters of an answer that a judge is shown: more would crowd the question out of a
-# small model's window.
+# The maximum length of an answer shown to a judge: more would crowd the question out of
+# a small model's context window.
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
-# All that `parse_grade` might read, and a little more.
+# Everything that `parse_grade` might read, and a little more.
 _VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*[:>=])")
 _DEFUSED = "g-r-a-d-e"
-# What might pass for one of the lines of a fence.
+# Texts that could be mistaken for a line of a fence.
 _RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
 _CODES = {
     "g": "0261 0581 050d 0262 13c0 ab90 a4d6",
@@ -41,34 +41,33 @@ _CODES = {
     "e": "0435 025b 03b5 0454 04bd 1d07 212e 13ac ab7c a4f0",
     ":": "2236 02d0 a789 0589 05c3 205a 02f8 a4fd 0703 0704 16ec 1361",
 }
-# Signs of other alphabets that a model may read, and repeat, as one of GRADE or a
+# Signs of other alphabets that a model may read, and repeat, as a letter of GRADE or a
 # colon.
 _LOOKALIKES = {
     chr(int(code, 16)): letter
     for letter, codes in _CODES.items()
     for code in codes.split()
 }
-# The first of 26 letters in circles, squares and flags, and of letters that nobody
-# sees.
+# The first of 26 letters in circles, squares and flags, and of invisible letters.
 _ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6, 0xE0041, 0xE0061)
 _LETTERS = 26
 _UNSEEN_COLON = 0xE003A
-# Letters and a pattern without ink.
+# Letters and a Braille pattern without ink.
 _BLANK = "\u115f\u1160\u2800"
 
 
 def fence_answer(answer: str, label: str = "ANSWER") -> str:
-    """Return a text of the agent between two lines that occur nowhere in it.
+    """Return a text of the agent between two lines that do not occur in it.
 
-    It is cut to what a judge can read, and whatever in it looks like a verdict is spelt
-    so that nobody can read one, not even when the judge repeats it.
+    It is shortened to a judge's limit, and everything that looks like a verdict is
+    spelt so that it cannot be parsed as one, even if the judge repeats it.
     """
     return fence_text(defuse_grades(shorten_for_judge(answer)), label)
 
 
 def fence_text(text: str, label: str) -> str:
-    """Return a text between two lines that occur nowhere in it."""
-    # Made from the text, so that the same question has the same text in every run.
+    """Return a text between two lines that do not occur in it."""
+    # Derived from the text, so that the same question is the same in every run.
     digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     while digits[:8] in text:
         digits = hashlib.sha256(digits.encode()).hexdigest()
@@ -77,9 +76,9 @@ def fence_text(text: str, label: str) -> str:
 
 
 def defuse_grades(text: str) -> str:
-    """Return the text with each `GRADE:` spelt apart, and each fence; also in signs that only look like it.
+    """Spell each `GRADE:` and each fence in a text apart, including lookalike signs.
 
-    In linear time.
+    Takes linear time.
     """
     letters = []
     places = []
@@ -98,7 +97,7 @@ def defuse_grades(text: str) -> str:
 
 
 def _looks_like(sign: str) -> str:
-    """Return the plain letters that a sign looks like; "" for what nobody sees."""
+    """Return the plain letters that a sign looks like; "" for an invisible one."""
     if sign.isascii():
         if sign.isprintable() or sign.isspace():
             return sign.lower()
@@ -119,68 +118,68 @@ def _looks_like(sign: str) -> str:
 
 
 def shorten_for_judge(answer: str) -> str:
-    """Return as much of a text as a model can read of it."""
+    """Shorten a text to the part that a model can read."""
     if len(answer) <= _LIMIT:
         return answer
-    # From both ends: a long answer says its conclusion at the end.
+    # From both ends: a long answer has its conclusion at the end.
     left_out = len(answer) - _LIMIT
     return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """One question to a model beside the agent, as it is asked."""
+    """A question to a model other than the agent, as it is sent."""
 
     prompt: str
-    """The name of the prompt that it was made from."""
+    """The name of the prompt it was made from."""
     version: int
     """The version of that prompt."""
     text: str
-    """The whole question, the agent's words fenced; it says how the reply is to end."""
+    """The whole question, with the agent's words fenced and the format of the reply."""
     vote: int = 0
-    """How often the same was asked before."""
+    """The number of earlier requests with the same question."""
     verbatim: bool = False
-    """Whether a user wrote the text: it is sent as it stands, without asking for a form of the reply."""
+    """Whether a user wrote the text: it is sent unchanged, without a format for the reply."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the model is given beside a user's own text, by name."""
+    """Model parameters for a user's own text, by name."""
 
     @property
     def digest(self) -> str:
-        """The hash of the whole question, by which a journal knows it."""
+        """The hash of the whole question, which identifies it in a journal."""
         return f"sha256:{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
     @property
     def draw(self) -> int:
-        """The seed that a chat model is given."""
+        """The seed for a chat model."""
         return self.vote
 
     @property
     def form(self) -> tuple[str, Mapping[str, Any]]:
-        """The name of the JSON object that a chat model replies with, and the schema of each of its fields."""
+        """The name of the JSON object to be returned by a chat model, and the schema of each field."""
         raise NotImplementedError
 
     @property
     def as_json(self) -> str:
-        """The sentence that asks for that object, where `text` does not."""
+        """The sentence that asks for that object, if `text` does not."""
         return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry(JudgeRequest):
-    """One question to a judge, as it is asked."""
+    """A question to a judge, as it is sent."""
 
     grades: tuple[str, ...]
-    """What the judge may say, in lower case."""
+    """The grades on offer, in lower case."""
     fail: str
     """The grade that means failure: only this one is confirmed by further votes."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """What was put into the prompt, for judges other than language models."""
+    """The values inserted into the prompt, for judges other than language models."""
 
     def grade_in(self, reply: str) -> str | Unscored:
-        """Return the grade that a `reply` gives; Unscored if none.
+        """Return the grade in a `reply`; Unscored if there is none.
 
-        Of a user's own prompt, "yes" anywhere in what is said is a yes, and all else a
-        no, as LongMemEval's authors read it; what is cut off or says nothing is neither.
+        For a user's own prompt, "yes" anywhere in the speech is a yes, and everything
+        else a no, as in LongMemEval; a truncated or empty reply is neither.
         """
         if self.verbatim:
             return _parse_plain_grade(reply)
@@ -220,28 +219,28 @@ class Judge(Protocol):
 
 
 class JudgePrompt(Struct, frozen=True):
-    """A question for a judge, with a name and a version of its own."""
+    """A question for a judge, with its own name and version."""
 
     name: str
     version: int
     text: str
-    """Names its parts as `{part}`."""
+    """Contains its parts as `{part}`."""
     grades: tuple[str, ...] = ("yes", "no")
-    """What the judge may say after `GRADE:`, in lower case."""
+    """The grades allowed after `GRADE:`, in lower case."""
     fail: str = "no"
     """The grade that means failure."""
     quoted: tuple[str, ...] = ("answer",)
-    """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
+    """The parts written by an agent: fenced, so that they cannot pass for our words."""
     thinks: str = "Think first, in at most three sentences."
-    """How the reply begins."""
+    """The instruction for the beginning of the reply."""
     verbatim: bool = False
-    """Whether a user wrote it: nothing is fenced, and nothing added."""
+    """Whether a user wrote it: nothing is fenced or added."""
     parameters: Mapping[str, Any] = {}
-    """What the judge's model is given beside it."""
+    """Parameters for the judge's model."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of what is filled in, in the order in which the text has them."""
+        """The names of the parts, in the order of the text."""
         return tuple(
             dict.fromkeys(
                 name for _, name, _, _ in Formatter().parse(self.text) if name
@@ -254,7 +253,7 @@ class JudgePrompt(Struct, frozen=True):
         return f"{self.name}/{self.version}"
 
     def inquiry(self, **parts: str) -> Inquiry:
-        """Return the question about these parts."""
+        """Return the question with these parts."""
         return Inquiry(
             prompt=self.name,
             version=self.version,
@@ -267,7 +266,7 @@ class JudgePrompt(Struct, frozen=True):
         )
 
     def fill_prompt(self, **parts: str) -> str:
-        """Return the text with its parts, and with the way in which the reply is to end."""
+        """Return the text with its parts and the instruction for the end of the reply."""
         if self.verbatim:
             return self.text.format_map(parts)
         passages = {
@@ -285,7 +284,7 @@ _GRADE = lazy_pattern(
     r"(?<!/)\bGRADE[ \t*_`\"']{0,4}[:\uff1a>=][\s*_`\"'(\[{]{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
     re.IGNORECASE | re.ASCII,
 )
-# What was to choose from, repeated: `GRADE: yes or GRADE: no`, `GRADE: yes/no`.
+# The repeated menu: `GRADE: yes or GRADE: no`, `GRADE: yes/no`.
 _MENU = lazy_pattern(
     r"\bGRADE\s{0,4}:[\s(\[{<]{0,4}\w{1,20}(?:\s{0,4}(?:[/|]|\bor\b)\s{0,4}(?:GRADE\s{0,4}:\s{0,4})?\w{1,20}){1,8}",
     re.IGNORECASE | re.ASCII,
@@ -300,7 +299,7 @@ _WRAPPED = lazy_pattern(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def _parse_plain_grade(reply: str) -> str | Unscored:
-    """Return whether a reply to a user's own prompt says yes; Unscored if it was cut off or says nothing."""
+    """Return whether a reply to a user's own prompt says yes; Unscored if it is truncated or empty."""
     if reply.endswith(CUT):
         wording = f"the judge's reply is cut off: {reply[-200:]!r}"
         return Unscored(wording, cause="ungraded")
@@ -312,11 +311,11 @@ def _parse_plain_grade(reply: str) -> str | Unscored:
 
 
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
-    """Return the last grade that a judge gave, in lower case; Unscored if none, or one that was not on offer.
+    """Return a judge's last grade, in lower case; Unscored if there is none, or it was not on offer.
 
-    A reply that is one JSON object gives it in the field `grade`, any other in a line
-    `GRADE: yes`. Only speech gives one, not what was thought before; a reply that was
-    cut, or an object that is torn, gives none.
+    A reply that is one JSON object has it in the field `grade`, any other in a line
+    `GRADE: yes`. Only speech counts, not earlier thoughts; a truncated reply or object
+    gives none.
     """
     if reply.endswith(CUT) or _is_torn(reply := SPOKEN(reply)):
         return Unscored(
@@ -345,7 +344,7 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
 
 
 def _repeats_menu(reply: str, grades: Sequence[str]) -> bool:
-    """Return whether the last grade is the first of a list of grades: `GRADE: yes, no`."""
+    """Return whether the last grade begins a list of grades: `GRADE: yes, no`."""
     matches = list(_GRADE.finditer(reply))
     if not matches:
         return False
@@ -354,7 +353,7 @@ def _repeats_menu(reply: str, grades: Sequence[str]) -> bool:
 
 
 def full_thoughts(reply: str) -> str:
-    """Return what a judge wrote beside the grade."""
+    """Return a judge's reply without the grade."""
     reply = SPOKEN(reply)
     thoughts = _verdict_object(reply).get("thoughts")
     if thoughts is None:
@@ -374,16 +373,16 @@ def reason_in(reply: str) -> str:
 
 
 def _grade_from_json(reply: str) -> str | None:
-    """Return the field `grade` of a reply that is one JSON object and nothing else, None for any other."""
+    """Return the field `grade` of a reply that is exactly one JSON object; None for any other."""
     grade = _verdict_object(reply).get("grade")
-    # Models that are told to write JSON write `true` where the schema says "yes".
+    # Models asked for JSON write `true` where the schema says "yes".
     if isinstance(grade, bool):
         return "yes" if grade else "no"
     return str(grade) if isinstance(grade, (str, int)) else None
 
 
 def _verdict_object(reply: str) -> dict[str, Any]:
-    """Return the JSON object that a reply is, bare or fenced; {} for any other."""
+    """Return the JSON object, bare or fenced, that makes up a reply; {} if it is not one."""
     wrapped = _WRAPPED.match(reply)
     try:
         data = json.loads(wrapped[1] if wrapped else reply)
@@ -393,15 +392,14 @@ def _verdict_object(reply: str) -> dict[str, Any]:
 
 
 def _is_torn(reply: str) -> bool:
-    """Return whether a reply begins an object that has no end."""
+    """Return whether a reply begins an object without completing it."""
     text = _FENCE.sub("", reply)
     if not text.lstrip().startswith("{"):
         return False
     try:
         json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
-        # a last line of its own with a grade was not cut, whatever the braces before it
-        # are
+        # A separate last line with a grade was not cut, whatever the braces before it.
         return not text.rstrip("` \n").endswith("}") and _LAST_LINE.search(text) is None
     return False
 
@@ -411,13 +409,13 @@ AnsweredBy: TypeAlias = Callable[[Inquiry], str]
 
 
 class JudgeDecision(Struct, frozen=True):
-    """What a judge decided."""
+    """A judge's decision."""
 
     grade: str
     reply: str
-    """The last reply that said so."""
+    """The last reply with that grade."""
     votes: int = 1
-    """How many replies it took."""
+    """The number of replies it took."""
 
     def __str__(self) -> str:
         """Return it as a reason: `the judge says no: it names another town`."""
@@ -430,23 +428,22 @@ class Decides(Protocol):
     """A judge that takes its own votes."""
 
     def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
-        """Return the decision, Unscored if there is none."""
+        """Return the decision; Unscored if there is none."""
 
 
 def decide_by_votes(
     ask: AnsweredBy, inquiry: Inquiry, *, votes: int
 ) -> JudgeDecision | Unscored:
-    """Return what a majority of `votes` says; if the first does not say `fail`, it alone decides.
+    """Return the majority of `votes`; if the first vote is not `fail`, it decides alone.
 
-    Replies without a grade that was on offer are votes for nothing. Unscored without a
+    Replies without a valid grade do not count for any grade. Unscored without a
     majority or any reply.
     """
     tally: Counter[str] = Counter()
     unread: Unscored | None = None
     for vote in range(votes):
         try:
-            # With its number: a judge that remembers replies would give the first one
-            # again.
+            # With its number: a judge with a cache would repeat the first reply.
             reply = ask(replace(inquiry, vote=vote))
         except JudgeError as error:
             return Unscored(str(error), cause=error.cause)
@@ -468,12 +465,12 @@ def decide_by_votes(
 def ask_judge(
     judge: Judge, prompt: JudgePrompt, **parts: str
 ) -> JudgeDecision | Unscored:
-    """Return what a judge decides about one answer; a judge that fails makes it Unscored."""
+    """Return a judge's decision about one answer; Unscored if the judge fails."""
 
     def ask(
         inquiry: Inquiry,
     ) -> str:
-        # where nothing is recorded, remembered or limited
+        # Without records, caches or limits.
         try:
             reply = judge.assess(inquiry)
         except Exception as error:
@@ -490,7 +487,7 @@ def ask_judge(
 
 
 class LtmJudge:
-    """The judge of a run as one example sees it: every question is recorded, remembered and counted.
+    """The judge of a run as one example sees it: every question is recorded, cached and counted.
 
     It is false where the run has no judge; asking then skips the example, which "needs
     a judge".
@@ -548,7 +545,7 @@ class LtmJudge:
         return self._ask(inquiry)
 
     def decide(self, inquiry: Inquiry, /) -> JudgeDecision | Unscored:
-        """Return the decision on an `inquiry` after as many votes as the run takes, for evaluators."""
+        """Return the decision on an `inquiry` after the run's number of votes, for evaluators."""
         return decide_by_votes(self.assess, inquiry, votes=self._votes)
 
     def _opinion(self, inquiry: Inquiry) -> Opinion:
@@ -571,9 +568,9 @@ class FakeJudge:
     """
 
     replies: Mapping[str, str] = field(default_factory=dict)
-    """The reply to the prompt of that name."""
+    """The replies by prompt name."""
     otherwise: str = "GRADE: no"
-    """The reply to any other."""
+    """The reply to any other prompt."""
     asked: list[Inquiry] = field(default_factory=list)
     """Every question, in order."""
 
@@ -583,7 +580,7 @@ class FakeJudge:
         return self.replies.get(inquiry.prompt, self.otherwise)
 
 
-# --- The prompts for a judge, by name, read from `judge_prompts.yml` beside this
+# --- The prompts for a judge, by name, read from `judge_prompts.yml` next to this
 # module.
 
 
@@ -598,6 +595,6 @@ def _read_prompts() -> Iterator[JudgePrompt]:
         yield convert({**fields, "name": name, "text": text}, JudgePrompt)
 
 
-# `answer` and `statement` are what `ltm_judge.grade` and `ltm_judge.ask` use; the
-# others belong to scenarios.
+# `answer` and `statement` are used by `ltm_judge.grade` and `ltm_judge.ask`; the others
+# belong to scenarios.
 PROMPTS: Mapping[str, JudgePrompt] = {prompt.name: prompt for prompt in _read_prompts()}

@@ -1,4 +1,4 @@
-"""JudgeSpec: what `--ltm-judge` says, a judge with what a run does with it: `openai:MODEL?votes=5&cache=off`."""
+"""JudgeSpec: the value of `--ltm-judge`, a judge with settings of the run: `openai:MODEL?votes=5&cache=off`."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import ConfigurationError
 
 NO_JUDGE = "none"
-# The votes that confirm a judge's "no", unless the spec says how many.
+# The default number of votes that confirm a judge's "no".
 VOTES = 3
-# The parameters that are the run's; all others are the judge's own.
+# The run's own parameters; all others belong to the judge.
 _PARAMETERS = ("votes", "cache", "canaries")
 
 
 class JudgeSpec(Struct, frozen=True):
-    """A judge, and what a run does with it."""
+    """A judge, and the run's settings for it."""
 
     judge: str = NO_JUDGE
     """The judge by name or dotted path, with parameters of its own."""
     votes: int = VOTES
-    """How many votes confirm a "no"."""
+    """The number of votes that confirm a "no"."""
     is_cached: bool = True
-    """Replies of earlier runs are used."""
+    """Whether replies of earlier runs are used."""
     has_canaries: bool = True
-    """It is asked about answers with known grades."""
+    """Whether it is asked about answers with known grades."""
 
     @classmethod
     def parse(cls, text: str, *, votes: int = VOTES) -> JudgeSpec:
-        """Return what a text says, with `votes` unless it says how many; ConfigurationError for what cannot be.
+        """Parse a spec, with `votes` as the default; ConfigurationError for an invalid one.
 
-        Parameters stand behind the last `?`: a judge that is a command may have others.
+        Parameters follow the last `?`: a judge that is a command may contain others.
         """
         head, mark, query = text.rpartition("?")
         if not mark:
@@ -59,7 +59,7 @@ class JudgeSpec(Struct, frozen=True):
 
     @property
     def is_none(self) -> bool:
-        """Nothing is judged."""
+        """Whether there is no judge."""
         return self.judge == NO_JUDGE
 
 

@@ -1,4 +1,4 @@
-"""What a judge says of an answer, and which questions have an answer that it could be tried with."""
+"""Opinion: a judge's view of an answer; KnownQuestion: a question with an answer to test a judge with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from msgspec import Struct
 
 
 class KnownQuestion(Struct, frozen=True):
-    """A question that was asked for credit, and whose right answer is known."""
+    """A question asked for credit whose correct answer is known."""
 
     text: str
     answer: str
     messages: tuple[str, ...] = ()
-    """What its scenario had told the agent."""
+    """The messages that its scenario had sent to the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +30,5 @@ class Opinion:
     """The judge's own words."""
 
     def __bool__(self) -> bool:
-        """Whether the judge says yes: `assert ltm_judge.ask(...)` means what it says."""
+        """Return whether the judge said yes, so that `assert ltm_judge.ask(...)` works."""
         return self.yes

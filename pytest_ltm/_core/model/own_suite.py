@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 
 class OwnSuite(NamedTuple):
-    """A value of `--ltm-suite` that starts tests of a feature's own in place of conversations."""
+    """A value of `--ltm-suite` that starts a feature's own tests in place of conversations."""
 
     name: str
     about: str
-    """What it tests, in a few words."""
+    """The subject of its tests, in a few words."""
     begin: Callable[[Any], None]
-    """Is called with pytest's configuration, and registers what collects and reports the tests."""
+    """Called with pytest's configuration; registers the plugins that collect and report the tests."""

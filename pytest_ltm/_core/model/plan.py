@@ -34,7 +34,7 @@ from pytest_ltm._core.storage.secrets import (
 # The version of the plan's JSON form.
 FORMAT = 2
 Questions = Literal["alone", "together"]
-# How the questions on one history are asked: each of the state after the history, or
+# How questions about one history are asked: each from the state after the history, or
 # one after another.
 QUESTIONS: tuple[Questions, ...] = get_args(Questions)
 
@@ -50,13 +50,13 @@ class PlannedExample:
     definition: Definition | None = None
     """Its data; None for a scenario that is played by plain code."""
     version: str = ""
-    """The version that the scenario says it has."""
+    """The version declared by the scenario."""
     span: int | None = None
-    """The memory span that is its own, in tokens; None: the conversation's."""
+    """Its own memory span, in tokens; None: the conversation's."""
     skills: tuple[str, ...] = ()
     """The memory skills that it needs, as letters."""
     threshold: float = 1.0
-    """The least score that passes, 0 to 1."""
+    """The lowest score that passes, 0 to 1."""
     incompatible: tuple[str, ...] = ()
     """Names of scenarios that must not overlap with it, sorted."""
     requires: tuple[str, ...] = ()
@@ -78,13 +78,13 @@ class PlannedExample:
 
     @property
     def number(self) -> int | str:
-        """Which example its body sees: a number from 0, or the stem of a definition file."""
+        """The example's number as its body sees it, from 0, or the stem of a definition file."""
         if self.example.isdecimal():
             return int(self.example)
         return self.example
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
-        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
+        """Return JSON values, one for each field; `compared`: without parts that affect neither agent nor score."""
         definition = (
             compared_definition(self.definition)
             if compared
@@ -100,12 +100,12 @@ class PlannedExample:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that decides what happens in one conversation, except the agent."""
+    """Everything that determines one conversation, except the agent."""
 
     examples: tuple[PlannedExample, ...]
-    """Sorted by scenario and example, whatever the order they are given in; no key twice."""
+    """Sorted by scenario and example, regardless of the order given; no duplicate keys."""
     seed: int | str
-    """Where all chance of the run comes from; of a secret its digest."""
+    """The source of all random numbers of the run; a digest if it is secret."""
     trial: int
     """The number of the conversation, from 0, among those with the same examples."""
     span: int | None
@@ -113,29 +113,29 @@ class Plan:
     tokenizer: str
     """The name of the encoding that counts spans and gaps."""
     filler: object
-    """What the filler's exchanges depend on, JSON values."""
+    """The inputs of the filler, as JSON values."""
     scoring: str
-    """The rules of scoring: `current`, `v3.5` or `paper`."""
+    """The scoring rules: `current`, `v3.5` or `paper`."""
     judge: str
     """The judge's spec with its prompt version; `none` without a judge."""
     judge_votes: int
-    """How often the judge is asked about one answer."""
+    """The number of votes of the judge about one answer."""
     time: str
     """How time passes: `simulated`, `jump`, `signal` or `sleep`."""
     opening: str
     """The message that begins the conversation; "": none."""
     history: object = None
-    """What the history that is told depends on, JSON values; None: there is none."""
+    """The inputs of the told history, as JSON values; None: there is none."""
     count: Count = DEFAULT_COUNT
     """How many tokens of the agent's replies count towards waits and spans."""
     sessions: str = field(default="", metadata={SPARSE: True})
-    """When the agent's sessions are over, as `--ltm-sessions` says it; "": it has one."""
+    """When the agent's sessions end, as in `--ltm-sessions`; "": it has one."""
     compact: str = field(default="", metadata={SPARSE: True})
-    """When the agent compacts, as `--ltm-compact` says it; "": only where a scenario has it do so."""
+    """When the agent compacts, as in `--ltm-compact`; "": only if a scenario requests it."""
     reading: Reading = field(default=RAW, metadata={SPARSE: True})
-    """What is read of the agent's replies."""
+    """How the agent's replies are read."""
     questions: Questions = field(default="together", metadata={SPARSE: True})
-    """Whether each question is asked of what was told alone, or they follow one another."""
+    """Whether each question is asked alone after the history, or they follow one another."""
     format: int = FORMAT
     """The version of the plan's JSON form."""
 
@@ -156,16 +156,16 @@ class Plan:
         object.__setattr__(self, "examples", tuple(examples))
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
-        """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
-        # Examples first, as the fields stand: plans that are equal are written in equal
+        """Return JSON values, one for each field; `compared`: without parts that affect neither agent nor score."""
+        # Examples first, then the fields in order: equal plans are written with equal
         # bytes.
         data: dict[str, Any] = {
             "examples": [
                 example.to_json(compared=compared) for example in self.examples
             ]
         }
-        # Fields that came after the first plans are written only where they say
-        # something: old fingerprints hold.
+        # Fields added after the first plans are written only with non-default values:
+        # old fingerprints stay valid.
         for f in fields(self):
             value = getattr(self, f.name)
             if f.name in ("filler", "history"):
@@ -178,7 +178,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: object, *, where: str = "plan.json") -> Plan:
-        """Return the plan that `to_json` wrote; DefinitionError names file and field of what is wrong."""
+        """Read a plan written by `to_json`; DefinitionError names the file and the invalid field."""
         needed = [f.name for f in fields(cls) if SPARSE not in f.metadata]
         return cls(**Field(data, where).read_fields(_PLAN, required=needed))
 
@@ -197,8 +197,8 @@ def plan_differences(
 ) -> list[str]:
     """Return a sentence for each difference; none exactly if the fingerprints are equal.
 
-    `names`: what is said of a value of either; `plans`: what the sentences call the
-    two.
+    `names`: the phrases for the values of the two; `plans`: the names of the two in
+    sentences.
     """
     theirs = second.to_json()
     sentences = [
@@ -222,21 +222,21 @@ def plan_differences(
 
 
 def compared_definition(definition: Definition | None) -> dict[str, Any] | None:
-    """Return a definition's JSON values without what neither agent nor score depends on."""
+    """Return a definition's JSON values without parts that affect neither agent nor score."""
     data = None if definition is None else to_json(definition)
     for step in data["steps"] if data else ():
-        # It only measures what a memory makes of the step.
+        # It is only used to measure how a memory handles the step.
         step.pop("tells", None)
     return data
 
 
 def source_version(source: str) -> str:
-    """Return the version of a scenario that is given none: it changes with the test's source."""
+    """Return the version of a scenario without a declared one: a hash of the test's source."""
     return f"{_OF_SOURCE}{hashlib.sha256(source.encode()).hexdigest()[:12]}"
 
 
 def is_of_source(version: object) -> bool:
-    """Return whether a version is one of `source_version`, a hash that means nothing to a reader."""
+    """Return whether a version comes from `source_version`, a hash without meaning to a reader."""
     return isinstance(version, str) and version.startswith(_OF_SOURCE)
 
 
@@ -244,26 +244,26 @@ _OF_SOURCE = "source:"
 
 
 def definition_rng(seed: int, trial: int, scenario: str, example: str) -> random.Random:
-    """Return the chance that one example is generated from: the same in any run, whatever else runs."""
-    # As a list: names that run together, `a/b` of `c` and `a` of `b/c`, do not share
-    # their chance.
+    """Return the random generator of one example: the same in any run, whatever else runs."""
+    # As a list: names that concatenate equally, `a/b` of `c` and `a` of `b/c`, do not
+    # share random numbers.
     return random.Random(json.dumps([seed, trial, scenario, example]))
 
 
 def body_rng(seed: int, trial: int, example: PlannedExample) -> random.Random:
-    """Return the chance of an example's body, `ltm.random`: other numbers than those of its definition."""
+    """Return the random generator of an example's body, `ltm.random`, independent of its definition's."""
     return definition_rng(seed, trial, f"{example.scenario}:body", example.example)
 
 
 def user_seed(seed: int, trial: int, example: str) -> int:
-    """Return the seed that the models of an example's simulated users are given."""
+    """Return the seed for the models of an example's simulated users."""
     return definition_rng(seed, trial, "simulated user", example).getrandbits(31)
 
 
 def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str:
-    """Return `sha256:...` over the agent's configuration or, where it reports none, its spec, both without secrets.
+    """Return `sha256:...` over the agent's configuration, or its spec without one, both without secrets.
 
-    Raises AgentError if the configuration holds anything but JSON values.
+    Raises AgentError if the configuration contains anything but JSON values.
     """
     if configuration is None:
         return _json_digest({"spec": redact_secrets(spec)})
@@ -279,7 +279,7 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
 
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
-    """Return a sorting key under which `2` comes before `10`, also within names."""
+    """Return a sort key that puts `2` before `10`, also within names."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     # Triples, so that a number is never compared with a text.
     return [
@@ -307,7 +307,7 @@ def _read_span(item: Field) -> int | None:
     return None if item.value is None else item.whole(least=1)
 
 
-# How each field of a planned example, and of a plan, is read.
+# The parsers of the fields of a planned example and of a plan.
 _EXAMPLE: Mapping[str, Callable[[Field], Any]] = {
     "scenario": Field.text,
     "example": Field.text,
@@ -322,7 +322,8 @@ _EXAMPLE: Mapping[str, Callable[[Field], Any]] = {
     "together": Field.boolean,
 }
 _PLAN: Mapping[str, Callable[[Field], Any]] = {
-    "format": _read_format,  # before all else: in another format the rest means something else
+    # First of all: in another format, the rest has a different meaning.
+    "format": _read_format,
     "examples": lambda item: tuple(
         PlannedExample(**example.read_fields(_EXAMPLE, required=_EXAMPLE))
         for example in item.items("examples")
@@ -351,7 +352,7 @@ _PLAN: Mapping[str, Callable[[Field], Any]] = {
 def _first_difference(
     first: Any, second: Any, names: tuple[str, str], path: str = ""
 ) -> str:
-    """Return the first place in two JSON values at which they differ, with what stands there."""
+    """Return the first place at which two JSON values differ, with both values."""
     if (
         isinstance(first, dict)
         and isinstance(second, dict)
@@ -374,7 +375,7 @@ def _first_difference(
 
 
 def _same_json(first: object, second: object) -> bool:
-    # As texts: in Python 1 == True, and in a plan they differ.
+    # As texts: in Python 1 == True, but in a plan they differ.
     return _canonical_json(first) == _canonical_json(second)
 
 
@@ -386,27 +387,28 @@ def _json_digest(data: object) -> str:
     return f"sha256:{hashlib.sha256(_canonical_json(data).encode()).hexdigest()}"
 
 
-# --- Seed: where all chance of a run comes from: a number that anybody may know, one
-# drawn for the run, or a secret.
+# --- Seed: the source of a run's random numbers: a public number, one drawn for the
+# run, or a secret.
 
 FRESH = "fresh"
 _VARIABLE = "env:"
-# A shorter secret could be found by its digest, which is public.
+# A shorter secret could be found from its digest, which is public.
 _SHORTEST = 16
-# So many that nobody finds one by trying which makes the sentences that were told.
+# Enough bits that a seed cannot be found by trying which one creates the told
+# sentences.
 _DRAWN_BITS = 128
-# Integers beyond it are texts in files: not every reader of JSON keeps all their digits.
+# Larger integers are texts in files: not every JSON reader keeps all their digits.
 _LARGEST_NUMBER = 2**53
 
 
 class Seed(Struct, frozen=True, kw_only=True):
-    """The seed of a run, and where it comes from."""
+    """The seed of a run, and its source."""
 
     value: int
     source: str = ""
-    """`fresh` if it was drawn for the run, `env:NAME` for a secret; "" for a number that was given."""
+    """`fresh` if it was drawn for the run, `env:NAME` for a secret; "" for a given number."""
     digest: str = ""
-    """What is written down in place of a secret."""
+    """Recorded in place of a secret."""
 
     def __str__(self) -> str:
         if self.source:
@@ -415,7 +417,7 @@ class Seed(Struct, frozen=True, kw_only=True):
 
     @property
     def recorded(self) -> int | str:
-        """What files and screens show: equal where the seeds are equal."""
+        """The form shown in files and on screens: equal for equal seeds."""
         if self.digest:
             return self.digest
         if abs(self.value) <= _LARGEST_NUMBER:
@@ -424,14 +426,14 @@ class Seed(Struct, frozen=True, kw_only=True):
 
     @property
     def option(self) -> str:
-        """The value of `--ltm-seed` that gives this seed again."""
+        """The value of `--ltm-seed` that reproduces this seed."""
         if self.source == FRESH:
             return f"{FRESH}:{self.value}"
         return self.source or str(self.value)
 
     @property
     def publicity(self) -> str:
-        """Whether an agent can have learned the texts that it makes, as a clause."""
+        """Whether an agent can have learned the texts made from it, as a clause."""
         if self.digest:
             return "the seed is a secret"
         if self.source == FRESH:
@@ -442,14 +444,14 @@ class Seed(Struct, frozen=True, kw_only=True):
 
     @property
     def variable(self) -> str:
-        """The environment variable that holds the secret; "" if there is none."""
+        """The environment variable with the secret; "" if there is none."""
         if self.digest:
             return self.source.removeprefix(_VARIABLE)
         return ""
 
 
 def parse_seed(text: str) -> Seed:
-    """Return the seed that `N`, `fresh`, `fresh:N` (drawn earlier) or `env:NAME` stands for.
+    """Parse a seed: `N`, `fresh`, `fresh:N` (drawn earlier) or `env:NAME`.
 
     Raises ConfigurationError for any other text, and for a variable that is not set or
     too short to be a secret.
@@ -478,8 +480,8 @@ def _read_secret(name: str) -> Seed:
             f"{name!r} holds {len(text)} characters, which can be guessed from the digest that files show. "
             f"Use {_SHORTEST} random characters or more, such as those of: openssl rand -hex 16"
         )
-    # Different prefixes, so that the digest says nothing about the value that texts are
-    # made from.
+    # Different prefixes, so that the digest reveals nothing about the value from which
+    # texts are made.
     value, digest = (
         hashlib.sha256(f"pytest-ltm {use} {text}".encode()).hexdigest()
         for use in ("seed", "digest")

@@ -1,4 +1,4 @@
-"""What a scenario may do (Say, Ask, Wait ...); Definition, one generated example; and both as files of people."""
+"""The requests of a scenario (Say, Ask, Wait ...); Definition, one generated example; and both as files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Say:
     text: str
     """The message."""
     user: str = field(default="", kw_only=True)
-    """Whose message it is, for an agent that SeparatesUsers; "": nobody's in particular."""
+    """The sender's id, for an agent that SeparatesUsers; "": no particular sender."""
     tells: Mapping[str, str | None] = field(
         default_factory=dict, kw_only=True, hash=False
     )
@@ -63,19 +63,19 @@ class Ask:
     about: Sequence[str] = ()
     """The texts of the says that the question depends on; empty: all earlier ones."""
     answer: str | None = field(default=None, kw_only=True)
-    """What full marks ask for, told to the control `oracle` alone; "": any reply will do, None: unknown."""
+    """An answer for full marks, seen only by the control `oracle`; "": any reply will do, None: unknown."""
     user: str = field(default="", kw_only=True)
-    """Whose question it is, for an agent that SeparatesUsers; "": nobody's in particular."""
+    """The sender's id, for an agent that SeparatesUsers; "": no particular sender."""
     alone: bool | None = field(default=None, kw_only=True)
-    """Whether the state before it is put back behind it; None: as the run says."""
+    """Whether the state before it is restored afterwards; None: as the run's settings say."""
     images: Sequence[str] = field(default=(), kw_only=True)
     """Files shown with it to an agent that AcceptsImages."""
     calls: Sequence[Call] = field(default=(), kw_only=True, hash=False)
-    """The calls of tools that full marks ask for before the answer, told to the control `oracle` alone."""
+    """The tool calls before the answer that earn full marks, seen only by the control `oracle`."""
     tells: Mapping[str, Sequence[str]] = field(
         default_factory=dict, kw_only=True, hash=False
     )
-    """The values of which the reply tells one, by what they are about; otherwise as `tells` of a Say."""
+    """The values among which the reply chooses, by subject; otherwise like `tells` of a Say."""
 
     def __post_init__(self) -> None:
         for text in (
@@ -89,7 +89,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Let the conversation move on before the scenario's next step, until all conditions are met.
+    """Let the conversation continue before the scenario's next step, until all conditions are met.
 
     Raises ScenarioError for negative values and for more than the memory span.
 
@@ -116,7 +116,7 @@ class Wait:
                     "tokens=500, or time='3h'"
                 )
         fields["time"] = self.time.total_seconds()
-        # so written, it also refuses NaN
+        # Written this way, it also refuses NaN.
         back = [f"{name}={value}" for name, value in fields.items() if not value >= 0]
         if back:
             raise ScenarioError(f"cannot wait backwards: {', '.join(back)}")
@@ -126,20 +126,21 @@ class Wait:
             )
 
 
-# Sees every exchange since the scenario's last one, by anyone; None means "not yet".
+# Sees every exchange since the scenario's last one, by any speaker; None means "not
+# yet".
 Watcher: TypeAlias = Callable[[Sequence[Exchange]], "Score | Unscored | None"]
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Have later exchanges of any speaker watched until the watcher returns a verdict."""
+    """Watch later exchanges of any speaker until the watcher returns a verdict."""
 
     watcher: Watcher
     """Called with every exchange since the scenario's last one; returns a verdict, or None for "not yet"."""
     replies: int | None = None
-    """How many replies it counts, the one to the scenario's last message first; None: to the end."""
+    """The number of replies that it counts, including the one to the scenario's last message; None: until the end."""
     answers: Mapping[int, str] | Callable[[datetime], str] | None = None
-    """What full marks ask for, by the number of the reply or by its time, for the control `oracle`; None: unknown."""
+    """Answers for full marks, by the reply's number or time, for the control `oracle`; None: unknown."""
 
     def __post_init__(self) -> None:
         replies: object = self.replies
@@ -153,15 +154,15 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """Have the user come back: the next message goes to an agent made anew, which has its own memory only."""
+    """Begin a new session: the next message goes to a newly created agent with only its own memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """Have the agent replace its context by something shorter."""
+    """Make the agent replace its context by a shorter one."""
 
     text: str = "Compact your context."
-    """What the record shows as its message; the agent is not sent it."""
+    """The message shown in the record; it is not sent to the agent."""
 
 
 Step: TypeAlias = "Say | Ask | Wait"
@@ -169,14 +170,14 @@ Request: TypeAlias = "Say | Ask | Wait | Watch | NewSession | Compact"
 
 
 def kind_of_request(request: Say | Ask | Compact) -> Kind:
-    """Return the kind of the exchange that a request makes."""
+    """Return the kind of exchange that a request leads to."""
     kinds: dict[type, Kind] = {Say: "say", Ask: "ask", Compact: "compact"}
     return kinds[type(request)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """The generated data of one example: what is said and asked, in order, and what is expected.
+    """The generated data of one example: its steps, in order, and the expected answers.
 
     >>> colour = Definition(
     ...     steps=(Say("My favourite colour is ochre."), Wait(span=0.9), Ask("What is my favourite colour?")),
@@ -188,13 +189,13 @@ class Definition:
     """
 
     steps: tuple[Step, ...]
-    """What the scenario says, asks and waits for, in order."""
+    """The scenario's messages, questions and waits, in order."""
     expected: Any = None
-    """What the evaluator compares with; any JSON value, its form is the scenario's own."""
+    """The data for the evaluator to compare with; any JSON value, in the scenario's own form."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the example was generated from, and anything else its evaluator needs; JSON values."""
+    """The parameters that the example was generated from, and other data for its evaluator; JSON values."""
     replies: tuple[str, ...] = ()
-    """What full marks ask for, a text for each question, told to the control `oracle` alone; empty: unknown."""
+    """Answers for full marks, one for each question, seen only by the control `oracle`; empty: unknown."""
 
     @property
     def questions(self) -> tuple[Ask, ...]:
@@ -202,12 +203,12 @@ class Definition:
         return tuple(step for step in self.steps if isinstance(step, Ask))
 
 
-# The share of the span after which the last message comes by default.
+# The default share of the span before the last message.
 LAST = 0.9
 
 
 def spread(messages: Sequence[Say | Ask], last: float = LAST) -> tuple[Step, ...]:
-    """Return n messages over a share of the span: after message i a wait until i/(n-1) of it, none after the last.
+    """Spread n messages over a share of the span: after message i, a wait until i/(n-1) of it; none after the last.
 
     By default the share is 90 %, as published (Castillo-Bolado et al., 2024, section
     3.3 and appendix C).
@@ -243,7 +244,7 @@ STEP_FIELDS = ("say", "ask", "wait", "about", "user", "alone", "images", "tells"
 
 
 def to_json(definition: Definition) -> dict[str, Any]:
-    """Return the definition as JSON values; DefinitionError if it holds anything that is none."""
+    """Return the definition as JSON values; DefinitionError if it contains anything else."""
     data: dict[str, Any] = {"steps": [_step_to_json(step) for step in definition.steps]}
     data["expected"] = Field(definition.expected, "definition", "expected").json()
     data["parameters"] = Field(
@@ -253,24 +254,24 @@ def to_json(definition: Definition) -> dict[str, Any]:
 
 
 def from_json(data: object, *, where: str) -> Definition:
-    """Return the definition that `to_json` (or a person) wrote; `where` names the file in errors."""
+    """Read a definition written by `to_json` or by hand; `where` names the file in errors."""
     return read_definition(Field(data, where))
 
 
 def read_definition(top: Field) -> Definition:
-    """Return the definition that stands at a place in a file."""
+    """Read the definition at a place in a file."""
     return Definition(**top.read_fields(_FIELDS, required=("steps",)))
 
 
 def read_step(step: Field, kind: str) -> Step:
-    """Return the say, ask or wait that stands at a place in a file."""
+    """Read the say, ask or wait at a place in a file."""
     if kind == "wait":
         return Wait(**step.mapping((kind,))[kind].read_fields(_WAIT))
     values = step.read_fields(_SAY if kind == "say" else _ASK)
     return (Say if kind == "say" else Ask)(values.pop(kind), **values)
 
 
-# The fields of a definition file, of its steps and of a wait, and how each is read.
+# The fields of a definition file, of its steps and of a wait, and their parsers.
 _SAY: Mapping[str, Callable[[Field], Any]] = {
     "say": Field.text,
     "user": Field.text,
@@ -308,7 +309,7 @@ _FIELDS: Mapping[str, Callable[[Field], Any]] = {
 
 
 def step_kind(step: Field, known: Collection[str] = STEP_FIELDS) -> str:
-    """Return which of `say`, `ask` and `wait` a step is: exactly one of them."""
+    """Return the kind of a step, which must be exactly one of `say`, `ask` and `wait`."""
     kinds = [name for name in step.mapping(known) if name in ("say", "ask", "wait")]
     if len(kinds) != 1:
         raise step.error("one step with exactly one of say, ask and wait")
@@ -316,17 +317,17 @@ def step_kind(step: Field, known: Collection[str] = STEP_FIELDS) -> str:
 
 
 def write_definition(path: str | Path, definition: Definition) -> None:
-    """Write a definition file: UTF-8, two spaces of indent, equal definitions give equal bytes."""
+    """Write a definition file: UTF-8, two spaces of indent, equal bytes for equal definitions."""
     Path(path).write_bytes(format_json(to_json(definition)).encode())
 
 
 def format_json(data: Mapping[str, Any]) -> str:
-    """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
+    """Return readable JSON without secrets: in the given order, two spaces of indent, a newline at the end."""
     return dump_json_redacted(data, lambda value: indented_json(value, indent=2)) + "\n"
 
 
 def read_json(path: str | Path) -> Field:
-    """Return the content of a strict JSON file: no NaN, no infinity, no name twice in one mapping."""
+    """Read a strict JSON file: no NaN, no infinity, no duplicate names in a mapping."""
     where = str(path)
     try:
         text = read_regular(Path(path)).decode("utf-8-sig")
@@ -337,7 +338,7 @@ def read_json(path: str | Path) -> Field:
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{where}: not UTF-8 (at byte {error.start}).") from None
     try:
-        # Python by itself takes NaN for a number, and the last of two equal names.
+        # Python by default accepts NaN, and keeps the last of two equal names.
         data = json.loads(
             text,
             parse_constant=_not_finite,
@@ -358,7 +359,7 @@ def read_json(path: str | Path) -> Field:
 
 
 def time_to_json(time: timedelta) -> str:
-    """Return a duration as people write it, `2d 3h 5m 0.5s`, exact to the microsecond."""
+    """Return a duration in readable form, `2d 3h 5m 0.5s`, exact to the microsecond."""
     hours, remainder = divmod(time - timedelta(time.days), timedelta(hours=1))
     minutes, remainder = divmod(remainder, timedelta(minutes=1))
     seconds = f"{remainder.seconds}.{remainder.microseconds:06}".rstrip("0").rstrip(".")
@@ -381,8 +382,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             }
             return {"wait": {name: value for name, value in wait.items() if value}}
         case Say():
-            # a word of another language is a str with its forms, which JSON has no
-            # place for
+            # A word of another language is a str with its forms, which JSON cannot
+            # express.
             tells: Any = {
                 str(subject): value if value is None else str(value)
                 for subject, value in step.tells.items()
@@ -404,7 +405,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             raise DefinitionError(
                 f"definition: steps: expected Say, Ask or Wait, got {show_value(step)}."
             )
-    # What is empty is left out; `alone: false` says something.
+    # Empty values are left out, but `alone: false` is meaningful.
     return {name: value for name, value in data.items() if value or value is False}
 
 
@@ -432,19 +433,19 @@ def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class YamlCheck(Struct, frozen=True):
-    """One sentence about an answer that is true or not; words are compared, case-folded."""
+    """A sentence about an answer that is true or false; words are compared case-folded."""
 
     label: str
     """The sentence, as the report shows it."""
     kind: str
     """`contains`, `not_contains`, `equals` or `matches_any`."""
     texts: tuple[str, ...]
-    """What the answer is compared with."""
+    """The texts to compare the answer with."""
     line: int
     """Its line in the file, from 1."""
 
     def passes(self, answer: str) -> bool:
-        """Tell whether the sentence is true of an answer."""
+        """Return whether the sentence is true of an answer."""
         if self.kind == "equals":
             return any(plain_words(answer) == plain_words(text) for text in self.texts)
         phrases = [has_phrase(space_delimited(answer), text) for text in self.texts]
@@ -462,7 +463,7 @@ class YamlStep(Struct, frozen=True):
     line: int
     """Its line in the file, from 1."""
     checks: tuple[YamlCheck, ...] = ()
-    """What is expected of the answer, if the step is a question."""
+    """The expectations on the answer, if the step is a question."""
 
     @property
     def answer(self) -> str:
@@ -485,18 +486,18 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
     """One scenario file."""
 
     name: str
-    """What the file says, else its name without the ending."""
+    """The name given in the file, else the file's name without its extension."""
     path: str
     """The file."""
     description: str
-    """What it tests, for people; "" where the file says nothing."""
+    """A description of the test; "" if the file has none."""
     marker: Mapping[str, Any]
-    """The keywords of the marker `ltm` that the file gives."""
+    """The keywords of the marker `ltm` given in the file."""
     steps: tuple[YamlStep, ...]
 
     @property
     def definition(self) -> Definition:
-        """All that decides its score, for the plan."""
+        """Everything that decides its score, for the plan."""
         checks = [
             [{check.kind: list(check.texts)} for check in step.checks]
             for step in self.steps
@@ -508,7 +509,7 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
 
 
 def load_yaml_scenario(path: str | Path) -> YamlScenario:
-    """Return the scenario in a file; DefinitionError names file, line, field and what was expected."""
+    """Read a scenario file; DefinitionError names file, line, field and the expected form."""
     top = load_yaml(path)
     values = top.read_fields(_SCENARIO | MARKER, required=("steps",))
     steps = values["steps"]
@@ -538,7 +539,7 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
 
 
 def play_yaml_scenario(scenario: YamlScenario, ltm: Ltm) -> None:
-    """Perform the scenario: each expectation is one check."""
+    """Perform the scenario, with each expectation as one check."""
     for item in scenario.steps:
         step = item.step
         if isinstance(step, Say):
@@ -612,7 +613,7 @@ _SCENARIO: dict[str, Callable[[Field], Any]] = {
     "description": Field.text,
     "steps": lambda field: tuple(map(_parse_step, field.items("steps"))),
 }
-# The marker's keywords that a file may give, and how each is read.
+# The marker's keywords that a file may give, and their parsers.
 MARKER: dict[str, Callable[[Field], Any]] = {
     "examples": lambda field: field.whole(least=1),
     "span": Field.tokens,
@@ -628,7 +629,7 @@ MARKER: dict[str, Callable[[Field], Any]] = {
     "reset": Field.text,
 }
 
-# The kinds of checks, with the words that label them.
+# The kinds of checks, with the words for their labels.
 KINDS: Mapping[str, str] = {
     "contains": "contains",
     "not_contains": "does not contain",

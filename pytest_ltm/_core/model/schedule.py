@@ -1,11 +1,10 @@
-"""Who speaks next: `Agenda.decide` is a pure question to plain records; every change is a verb. Sessions are below.
+"""The schedule: `Agenda.decide` is a pure function of plain records; every change is a verb. Sessions are below.
 
 The rules are those of the LTM Benchmark (Castillo-Bolado et al., 2024, section 3.3 and
 appendix C): a waiting example whose wait is over continues first, then a new one
-starts; only if no example can continue, time jumps, then filler talks. Where the
-conversation has a history (the dated sessions of a data set), it is told in the place
-of filler, and time jumps only as far as its dates have come. A decision costs O(1), a
-change O(log n).
+starts; only if no example can continue, time jumps, then filler is sent. If the
+conversation has a history (the dated sessions of a data set), that is told in place of
+filler, and time jumps only up to its dates. A decision costs O(1), a change O(log n).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class ResumeLane(Struct, frozen=True):
 
 
 class JumpTime(Struct, frozen=True):
-    """Let time pass until then: no example can continue before."""
+    """Let time pass until then: no example can continue earlier."""
 
     to: datetime
 
@@ -45,38 +44,37 @@ class Tell(Struct, frozen=True):
     """Tell the next exchange of the history."""
 
     number: int
-    """Which one, from 0."""
+    """Its number, from 0."""
 
 
 class Fill(Struct, frozen=True):
-    """Talk filler."""
+    """Send filler."""
 
     tokens: int
-    """To the nearest token target; 0: the smallest filler, for a watcher that counts replies."""
+    """The distance to the nearest token target; 0: the smallest filler, for a watcher that counts replies."""
 
 
 class Finish(Struct, frozen=True):
-    """Every example has ended, or lasts to the end of the conversation."""
+    """Every example has ended, or lasts until the end of the conversation."""
 
 
 Decision: TypeAlias = "Start | ResumeLane | JumpTime | Tell | Fill | Finish"
 
 
 class AgendaEntry(Struct, frozen=True, kw_only=True):
-    """What the agenda knows of one example; its lane is its place in the plan."""
+    """The agenda's data about one example; its lane is its place in the plan."""
 
     scenario: str
     incompatible: frozenset[str] = frozenset()
-    """Names of scenarios that must never be open together with it."""
+    """Names of scenarios that must never be open at the same time."""
     together: bool = False
-    """Whether examples of its own scenario may be open together with it."""
+    """Whether examples of its own scenario may be open at the same time."""
 
 
 class Agenda:
-    """The examples of one conversation: who may start, who waits for what, who is listening.
+    """The examples of one conversation: which may start, and what the others wait for.
 
-    `history`: the dates of the exchanges to be told, in their order, none earlier than
-    the one before.
+    `history`: the dates of the exchanges to tell, in ascending order.
     """
 
     def __init__(
@@ -92,9 +90,9 @@ class Agenda:
         self._time = now
         self._history = history
         self._place = 0
-        """How many exchanges of the history have been told."""
-        # Scenario -> scenarios that may not be open with it; symmetric, and each is its
-        # own foe unless it says.
+        """The number of exchanges of the history told so far."""
+        # Scenario -> scenarios that may not be open at the same time; symmetric, and
+        # each scenario excludes itself unless `together`.
         foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
         for entry in entries:
             if not entry.together:
@@ -107,37 +105,36 @@ class Agenda:
             for scenario, foes_of_scenario in foes.items()
         }
         self._blockers = dict.fromkeys(self._foes, 0)
-        """How many open examples keep a scenario from starting."""
+        """The number of open examples that block a scenario."""
         self._queues: dict[str, list[int]] = {}
-        """What has not started yet, by scenario: the last is the head."""
-        # From the last to the first: the head of a list is cheap to take only at its
-        # end.
+        """The examples not started yet, by scenario, with the next one last."""
+        # In reverse order: removing the head of a list is cheap only at its end.
         for lane in reversed(range(len(entries))):
             self._queues.setdefault(entries[lane].scenario, []).append(lane)
         self._candidates = [queue[-1] for queue in self._queues.values()]
         """A heap of the heads of queues; the top may start, those below it may be blocked."""
         heapq.heapify(self._candidates)
         self._unmet: dict[int, int] = {}
-        """How many of its targets a waiting example has still to reach."""
+        """The number of targets that a waiting example has still to reach."""
         self._targets: dict[int, tuple[int, datetime]] = {}
         self._ready: list[tuple[int, datetime, int]] = []
-        """A heap of those whose wait is over, in the order in which they go on."""
+        """A heap of the lanes whose wait is over, in the order in which they continue."""
         self._by_tokens: list[tuple[int, int]] = []
         self._by_time: list[tuple[datetime, int]] = []
         self._by_told: list[tuple[int, int]] = []
 
     def decide(self, *, listening: bool = False) -> Decision:
-        """Return what happens next; changes nothing. `listening`: a watcher counts replies and has not spoken yet."""
-        # Who has begun goes on before anybody new begins: each wait ends as near to its
-        # target as others let it.
+        """Return the next decision; changes nothing. `listening`: a watcher counts replies and has no verdict yet."""
+        # Resume waiting lanes before starting new ones: each wait ends as close to its
+        # target as the others allow.
         if self._ready:
             return ResumeLane(self._ready[0][2])
         if self._candidates:
             return Start(self._candidates[0])
         if self._tells_next():
             return Tell(self._place)
-        # Before filler: a jump costs nothing, and each filler message costs a reply of
-        # the agent.
+        # Before filler: a jump costs nothing, while each filler message costs a reply
+        # of the agent.
         if self._by_time:
             return JumpTime(self._by_time[0][0])
         if listening or self._by_tokens:
@@ -145,10 +142,10 @@ class Agenda:
         return Finish()
 
     def start(self, lane: int) -> None:
-        """The example is open now: its rivals may not start before it has ended."""
+        """Mark an example as open: its rivals may not start before it has ended."""
         scenario = self._entries[lane].scenario
-        # Out of turn it would not only be early: the counts below would be wrong from
-        # here on.
+        # Starting out of turn would be more than early: the counts below would be wrong
+        # from then on.
         if self._queues[scenario][-1] != lane or self._blockers[scenario]:
             raise ValueError(f"lane {lane} may not start")
         self._queues[scenario].pop()
@@ -159,7 +156,7 @@ class Agenda:
         self._drop_blocked()
 
     def end(self, lane: int) -> None:
-        """The example is over: its rivals may start."""
+        """Mark an example as over: its rivals may start."""
         for foe in self._foes[self._entries[lane].scenario]:
             self._blockers[foe] -= 1
             if not self._blockers[foe] and self._queues[foe]:
@@ -167,16 +164,17 @@ class Agenda:
         self._drop_blocked()
 
     def suspend(self, lane: int, *, tokens: int, time: datetime, told: int = 0) -> None:
-        """The example waits until the conversation has reached all targets.
+        """Suspend an example until the conversation has reached all targets.
 
-        `told`: the exchanges of the history told so far; ValueError beyond its end.
+        `told`: the number of exchanges of the history to be told; ValueError if it
+        exceeds the history.
         """
         if told > len(self._history):
             raise ValueError(
                 f"the history has {len(self._history)} exchanges, not {told}"
             )
-        # Each kind of target has its heap; what is met is counted down, so that no heap
-        # is ever searched.
+        # Each kind of target has its heap; met targets are counted down, so that no
+        # heap is ever searched.
         unmet = (tokens > self._position) + (time > self._time) + (told > self._place)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:
@@ -189,19 +187,19 @@ class Agenda:
             heapq.heappush(self._ready, (tokens, time, lane))
 
     def resume(self, lane: int) -> None:
-        """Let the example whose turn it is continue."""
+        """Resume the example whose turn it is."""
         if not self._ready or self._ready[0][2] != lane:
             raise ValueError(f"it is not the turn of lane {lane}")
         heapq.heappop(self._ready)
 
     def tell(self) -> None:
-        """The next exchange of the history has been told."""
+        """Record that the next exchange of the history has been told."""
         self._place += 1
         while self._by_told and self._by_told[0][0] <= self._place:
             self._met(heapq.heappop(self._by_told)[1])
 
     def advance(self, *, position: int, now: datetime) -> None:
-        """The conversation has reached `position` tokens and the time `now`."""
+        """Record that the conversation has reached `position` tokens and the time `now`."""
         self._position = position
         self._time = now
         while self._by_tokens and self._by_tokens[0][0] <= position:
@@ -210,9 +208,9 @@ class Agenda:
             self._met(heapq.heappop(self._by_time)[1])
 
     def _tells_next(self) -> bool:
-        """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
-        # What nobody waits for is not told: the conversation is over once its last
-        # example is.
+        """Return whether an example waits and the next history date comes before the nearest time wait."""
+        # History that no example waits for is not told: the conversation ends with its
+        # last example.
         if self._place == len(self._history) or not (
             self._by_told or self._by_time or self._by_tokens
         ):
@@ -225,7 +223,7 @@ class Agenda:
             heapq.heappush(self._ready, (*self._targets[lane], lane))
 
     def _drop_blocked(self) -> None:
-        # A blocked scenario leaves the heap when it comes to the top and returns when
+        # A blocked scenario leaves the heap when it reaches the top, and returns when
         # its last rival ends.
         while self._candidates:
             lane = self._candidates[0]
@@ -235,10 +233,10 @@ class Agenda:
             heapq.heappop(self._candidates)
 
 
-# --- Sessions: when the user comes back, to an agent that was made anew meanwhile and
-# has its own memory only.
+# --- Sessions: the user returns to a newly created agent, which has only its own
+# memory.
 
-# Capabilities with which an agent can be met again.
+# Capabilities with which an agent can have another session.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
 EVERY = "every:"
 AT = "at:"
@@ -254,7 +252,7 @@ NO_USERS = "the agent cannot be told whose a message is: its reply() has no para
 
 
 def cannot_come_back(capabilities: frozenset[str]) -> str:
-    """Return why an agent with these capabilities has no second session, or ""."""
+    """Return why an agent with these capabilities cannot have a second session; "" if it can."""
     if capabilities & set(SURVIVES):
         return ""
     return (
@@ -264,28 +262,28 @@ def cannot_come_back(capabilities: frozenset[str]) -> str:
 
 
 class Rhythm:
-    """Says when a session is over; `number_of`: how many are over, from the tokens that count and the time."""
+    """Decides when a session is over; `number_of`: the number of past sessions at a token position and a time."""
 
     def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
         self._number_of = number_of
         self._sessions = 0
 
     def is_over(self, counted: int, now: datetime) -> bool:
-        """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
+        """Return whether the next session begins, at `counted` tokens that count towards spans and at this time."""
         sessions_before = self._sessions
         self._sessions = self._number_of(counted, now)
         return self._sessions > sessions_before
 
 
 def parse_sessions_option(text: str) -> str:
-    """Return what `--ltm-sessions` says as plans have it; ConfigurationError if it says nothing that can be meant."""
+    """Return the value of `--ltm-sessions` for plans; ConfigurationError if it is invalid."""
     if text:
         _parse_sessions(text)
     return text
 
 
 def _parse_sessions(text: str) -> int | timedelta:
-    """Return the sessions in each memory span, or the length of one."""
+    """Return the number of sessions in each memory span, or the length of one."""
     try:
         if text.startswith(EVERY):
             length = duration(text.removeprefix(EVERY))
@@ -301,7 +299,7 @@ def _parse_sessions(text: str) -> int | timedelta:
 
 
 def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | None:
-    """Return when sessions are over; None where there is one only: nothing says more, or no span can be divided."""
+    """Return when sessions end; None for a single session, or for a number of sessions without a span."""
     if not text:
         return None
     sessions = _parse_sessions(text)
@@ -313,7 +311,7 @@ def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | 
 
 
 def parse_compact_option(text: str) -> str:
-    """Return what `--ltm-compact` says as plans have it; ConfigurationError if it says nothing that can be meant."""
+    """Return the value of `--ltm-compact` for plans; ConfigurationError if it is invalid."""
     _parse_compaction(text)
     return text
 
@@ -322,7 +320,7 @@ _LONGEST_NUMBER = 10
 
 
 def _parse_compaction(text: str) -> int | float:
-    """Return the tokens after which the agent compacts, or the share of the memory span, which is below 1."""
+    """Return the tokens after which the agent compacts, or a share of the memory span, below 1."""
     if text.startswith(AT):
         share = _parse_share(text.removeprefix(AT))
         if share is not None:
@@ -345,7 +343,7 @@ def _parse_share(text: str) -> float | None:
 
 
 def compaction_rhythm(text: str, *, span: int | None) -> Rhythm | None:
-    """Return when the agent compacts; None: never, as where there is no span to have a share of."""
+    """Return when the agent compacts; None for never, or for a share without a span."""
     if not text:
         return None
     size = _parse_compaction(text)

@@ -1,4 +1,4 @@
-"""Score, Unscored, Verdict, Evaluator: what is said about answers."""
+"""Score, Unscored, Verdict, Evaluator: the data about judged answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm._core.storage.schema import SPARSE
 
 
 class Replies(list[str]):
-    """The replies to a script's questions, with what it told before."""
+    """The replies to a script's questions, with the texts told before."""
 
     def __init__(self, replies: Iterable[str], told: Iterable[str] = ()) -> None:
         super().__init__(replies)
@@ -21,16 +21,16 @@ class Replies(list[str]):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part of a score: a sentence that is true or not of the agent's answers."""
+    """One part of a score: a sentence about the agent's answers that is true or false."""
 
     label: str
     """The sentence, as the report shows it."""
     ok: bool
     """Whether it is true."""
     open: bool = field(default=False, metadata={SPARSE: True})
-    """Whether that could not be proven either way: then it is not `ok`, and it may be. Only evaluators leave it so."""
+    """Whether it could not be proven either way: then `ok` is false but may be wrong. Only evaluators set it."""
     acted: bool = field(default=False, metadata={SPARSE: True})
-    """It is about what the agent did, by calls of tools or in files, and not about what it said."""
+    """Whether it concerns the agent's actions, by tool calls or in files, rather than its words."""
 
     def __post_init__(self) -> None:
         if self.ok and self.open:
@@ -48,7 +48,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How well an example went, with the reason. ValueError if the value is not between 0 and 1.
+    """The result of an example, with the reason. ValueError if the value is not between 0 and 1.
 
     >>> Score(0.5, "one of two colours").value
     0.5
@@ -65,7 +65,7 @@ class Score:
     evidence: str = ""
     """The part of the agent's answer that decided."""
     left_open: float | None = None
-    """The share of full marks that its open parts are worth; None: each check is worth the same."""
+    """The share of full marks of its open parts; None: all checks have equal weight."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and 0 <= self.value <= 1):
@@ -77,7 +77,7 @@ class Score:
     def upper(self) -> float:
         """The value if all open parts passed."""
         if self.left_open is not None:
-            # thirds and sixths may add up to more than 1
+            # Thirds and sixths may add up to more than 1.
             return min(self.value + self.left_open, 1.0)
         return min(
             self.value
@@ -88,7 +88,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """The scenario ran, but its answers could not be judged: not a zero. Undecided, it lies between 0 and 1."""
+    """The scenario ran, but its answers could not be judged: not a zero. Undecided, it is between 0 and 1."""
 
     reason: str
     """One sentence for the report: why there is no score."""
@@ -101,8 +101,8 @@ class Unscored:
     neither right nor wrong; means count it as 0, their upper bounds as 1."""
 
 
-# Why the control `oracle` has no score: the scenario does not say what full marks ask
-# for.
+# The reason for no score with the control `oracle`: the scenario does not give an
+# expected answer.
 NO_ORACLE = "no oracle"
 
 # The rules that evaluators follow: `current` is our best, the others are the published
@@ -118,12 +118,12 @@ Verdict: TypeAlias = "Score | Unscored"
 Evaluator: TypeAlias = Callable[[Sequence[str]], "Score | Unscored"]
 
 
-# The cause of an Unscored of which all parts are open.
+# The cause of an Unscored whose parts are all open.
 UNDECIDED: Literal["undecided"] = "undecided"
 
 
 def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
-    """Return an undecided verdict as the score that it is a bound of, 0 to 1; any other as it is."""
+    """Return an undecided verdict as a score with the bounds 0 and 1; any other unchanged."""
     if isinstance(verdict, Unscored) and verdict.cause == UNDECIDED:
         return Score(
             0.0, verdict.reason, (), verdict.rule, verdict.evidence, left_open=1.0
@@ -132,7 +132,7 @@ def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
 
 
 def undecided_if_open(score: Score) -> Score | Unscored:
-    """Return Unscored for a score of which all is open, any other as it is."""
+    """Return Unscored for a score whose parts are all open; any other unchanged."""
     if score.value == 0 and score.upper == 1:
         return Unscored(score.reason, score.rule, score.evidence, cause=UNDECIDED)
     return score

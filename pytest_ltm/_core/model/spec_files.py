@@ -1,4 +1,4 @@
-"""Specs as YAML files: a name with its parameters, for what has too many of them for a command line."""
+"""Specs as YAML files: a name with its parameters, for specs too long for a command line."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from msgspec import Struct
 from pytest_ltm._core.storage.schema import Field, load_yaml
 
 _FILE = re.compile(r"[^?]*\.ya?ml", re.DOTALL | re.IGNORECASE)
-# YAML reads `on` and `off` as these, and a spec writes them as words.
+# YAML parses `on` and `off` as booleans, while a spec writes them as words.
 _WORDS = {True: "on", False: "off"}
 
 
 class SpecFile(Struct, frozen=True):
-    """What a file says."""
+    """The contents of a spec file."""
 
     name: str
-    """A judge, or a data set."""
+    """The name of a judge or data set."""
     parameters: dict[str, str]
-    """By name, as in a query."""
+    """The parameters by name, as in a query."""
 
     def query_text(self) -> str:
         """Return the spec on one line: `NAME?key=value&...`."""
@@ -37,7 +37,7 @@ class SpecFile(Struct, frozen=True):
 
 
 def spec_text(text: str, key: str, base: Path) -> str:
-    """Return a spec, where it is the path of a file what that says; `base`: the folder that it is relative to."""
+    """Return a spec, or the content of the file that it names; `base`: the folder that it is relative to."""
     if not is_yaml_path(text):
         return text
     return read_spec_file(base / text, key).query_text()
@@ -49,7 +49,7 @@ def is_yaml_path(text: str) -> bool:
 
 
 def read_spec_file(path: Path, key: str) -> SpecFile:
-    """Return what a file says; DefinitionError, with its line, for what cannot be.
+    """Read a spec file; DefinitionError, with its line, if it is invalid.
 
     It has two keys: `key` with the name, and `parameters` with values by name.
     """

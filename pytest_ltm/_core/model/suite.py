@@ -13,11 +13,11 @@ from msgspec import Struct, field
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 
-# How the name of a suite file ends.
+# The ending of a suite file's name.
 SUFFIX = ".ltm-suite.yml"
-# The word that stands for no suite; no suite can have this name.
+# The word for no suite, which is not allowed as a suite's name.
 NONE = "none"
-# What a suite file may say of the whole run, each in a field of this name.
+# The settings of a whole run that a suite file may give, each in a field of this name.
 SETTINGS = ("span", "seed", "filler", "opening")
 
 
@@ -27,25 +27,25 @@ class SuiteEntry(Struct, frozen=True, kw_only=True):
     scenario: str
     """The scenario that is played."""
     name: str
-    """The name that it has in results: the scenario's own unless the suite gives another."""
+    """Its name in results: the scenario's own unless the suite gives another."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What its definitions are generated from; JSON values."""
+    """The parameters from which its definitions are generated; JSON values."""
     examples: int | None = None
-    """How many examples; None: not given."""
+    """The number of examples; None: not given."""
     span: int | None = None
-    """The memory span that is its own, in tokens; None: the conversation's."""
+    """Its own memory span, in tokens; None: the conversation's."""
     least_span: int | None = None
-    """The smallest memory span of a conversation that it is played in, in tokens; None: any."""
+    """The smallest memory span of conversations in which it is played, in tokens; None: any."""
     threshold: float | None = None
-    """The least score that passes; None: the scenario's own."""
+    """The lowest score that passes; None: the scenario's own."""
     floor: float | None = None
-    """What can be earned without memory; None: the scenario's own."""
+    """The score that can be reached without memory; None: the scenario's own."""
     pass_k: int | None = None
     """The number of trials of each example that must pass; None: not given."""
     reset: str | None = None
     """The message sent after each example, "" for none; None: the scenario's own."""
     incompatible: tuple[str, ...] = ()
-    """Names of entries that it must not overlap with, from both sides, sorted."""
+    """Names of entries that it must not overlap with, declared on either side, sorted."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
@@ -56,22 +56,22 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The file."""
     entries: tuple[SuiteEntry, ...]
     version: int | None = None
-    """Of the set of scenarios and their parameters; None: not given."""
+    """The version of the set of scenarios and their parameters; None: not given."""
     spans: tuple[int | None, ...] = ()
     """The memory spans of a run, in tokens, None for isolated examples; empty: not given."""
     seed: int | None = None
-    """Where all chance of a run comes from; None: not given."""
+    """The seed of a run; None: not given."""
     filler: str | None = None
-    """The spec of the filler, a file relative to this one; None: not given."""
+    """The spec of the filler, with files relative to this one; None: not given."""
     opening: str | None = None
     """The message that begins each conversation, "" for none; None: not given."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Which of `SETTINGS` are given, and in which line."""
+    """The given ones of `SETTINGS`, with their lines."""
     unhonoured: tuple[str, ...] = ()
-    """A sentence for each field of the file that changes nothing."""
+    """A sentence for each field of the file without effect."""
 
     def place(self, setting: str) -> str:
-        """Return where one of the settings stands, as errors show it."""
+        """Return the location of a setting, as errors show it."""
         return f"{self.path}:{self.lines[setting]}: {setting}"
 
     @property
@@ -87,7 +87,7 @@ class Suite(Struct, frozen=True, kw_only=True):
 
 
 def built_in(name: str, known: Collection[str] | None = None) -> Suite:
-    """Return a suite that comes with pytest-ltm; ConfigurationError if there is none of this name."""
+    """Return a suite of pytest-ltm; ConfigurationError if there is none of this name."""
     path = scenarios_folder() / f"{name}{SUFFIX}"
     names = built_in_names()
     if name not in names:
@@ -106,7 +106,7 @@ def built_in(name: str, known: Collection[str] | None = None) -> Suite:
 
 
 def built_in_names() -> tuple[str, ...]:
-    """Return the names of the suites that come with pytest-ltm, sorted."""
+    """Return the names of pytest-ltm's suites, sorted."""
     return tuple(
         sorted(
             path.name.removesuffix(SUFFIX)
@@ -133,8 +133,8 @@ def import_scenario(name: str) -> ModuleType:
 
 def scenarios_folder() -> Path:
     """Return the folder of the built-in scenarios, however pytest-ltm is installed."""
-    # Asked of the import system: in a checkout they lie beside the package, and in a
-    # wheel within it.
+    # From the import system: in a checkout they are next to the package, in a wheel
+    # inside it.
     spec = importlib.util.find_spec("pytest_ltm.scenarios")
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""SuiteSpec: what `--ltm-suite` says, a name with parameters: `locomo?data=FILE&tasks=events`."""
+"""SuiteSpec: the value of `--ltm-suite`, a name with parameters: `locomo?data=FILE&tasks=events`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.storage.errors import ConfigurationError
 
-# Parameters that every data set has: its file or folder, and how its questions are
-# asked.
+# Parameters of every data set: its file or folder, and how its questions are asked.
 DATA = "data"
 QUESTIONS = "questions"
 
@@ -23,7 +22,7 @@ class SuiteSpec(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> SuiteSpec:
-        """Return the parts of a spec; ConfigurationError for a parameter without a value, or given twice."""
+        """Parse a spec; ConfigurationError for a parameter without a value, or given twice."""
         name, _, query = text.partition("?")
         parameters: dict[str, str] = {}
         for part in filter(None, query.split("&")):
@@ -39,7 +38,7 @@ class SuiteSpec(Struct, frozen=True):
         return cls(name, parameters)
 
     def replace_parameters(self, **changes: str | None) -> SuiteSpec:
-        """Return the spec with other values of some parameters; None: without one."""
+        """Return the spec with some parameters replaced; None removes one."""
         changed = {**self.parameters, **changes}
         kept_parameters = {
             name: value for name, value in changed.items() if value is not None

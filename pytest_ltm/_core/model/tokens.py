@@ -1,4 +1,4 @@
-"""TokenCounter and the counters: exact tiktoken counts with no network, for the encodings carried here."""
+"""TokenCounter and the counters: exact tiktoken counts without a network, for the bundled encodings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     import tiktoken
 
 
-# The name of the estimate that needs no encoding; used only when asked for by this
-# name.
+# The name of the estimate that needs no encoding; used only if requested by this name.
 APPROX = "approx"
-# How long an encoding that is not carried may take to arrive.
+# Seconds allowed for downloading an encoding that is not bundled.
 DOWNLOAD_SECONDS = 10.0
 
 _UPPER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}"
@@ -29,15 +28,15 @@ _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 
 class _Carried(NamedTuple):
-    """What, beside its ranks, makes an encoding; equal to tiktoken's own definition of it."""
+    """The parameters of an encoding in addition to its ranks, equal to tiktoken's own definition."""
 
     tokens: int
     sha256: str
-    """Of the original rank file, as tiktoken expects it; `rank_file` rebuilds that file."""
+    """The hash of the original rank file, as tiktoken expects it; `rank_file` rebuilds that file."""
     pattern: str
     special: Mapping[str, int]
     packed: Literal["z", "xz"]
-    """How its ranks are: `z` is read faster, and `xz` is smaller."""
+    """The compression of its ranks: `z` is faster to read, and `xz` is smaller."""
 
 
 _CARRIED: Mapping[str, _Carried] = {
@@ -65,12 +64,12 @@ _CARRIED: Mapping[str, _Carried] = {
         packed="xz",
     ),
 }
-# The encodings that work with no network.
+# The encodings that work without a network.
 BUNDLED_ENCODINGS: tuple[str, ...] = tuple(_CARRIED)
 
 _STORE = "https://openaipublic.blob.core.windows.net/"
-# Where tiktoken loads the encodings that are not carried, to name their cache files in
-# an error.
+# The files from which tiktoken loads encodings that are not bundled, to name its cache
+# files in errors.
 _SOURCES: Mapping[str, tuple[str, ...]] = {
     "gpt2": ("gpt-2/encodings/main/vocab.bpe", "gpt-2/encodings/main/encoder.json"),
     "r50k_base": ("encodings/r50k_base.tiktoken",),
@@ -86,8 +85,8 @@ _APPROXIMATE = re.compile(r"[A-Za-z]{1,10}|\d{1,3}|[^\W\d_]|[^\w\s]|_|\n")
 
 _WORDS = re.compile(r"\S+")
 _BLANKS = 100_000
-# So many texts have their counts kept: what is planned is soon sent, and agents often
-# say the same again.
+# The number of texts whose counts are cached: planned texts are sent soon, and agents
+# often repeat themselves.
 _RECENT = 64
 
 
@@ -100,9 +99,9 @@ class TokenCounter:
         self.name = name
         """As given by the user; part of the plan's fingerprint."""
         self.additive = additive
-        """Whether the counts of lines add up: cut after a line break, two parts have the tokens of the whole."""
+        """Whether the counts of lines add up: the parts of a text cut after a line break have its tokens."""
         self.count: Callable[[str], int] = lru_cache(_RECENT)(count)
-        """Returns the number of tokens of any text (lone surrogates, the text of special tokens ...)."""
+        """Returns the number of tokens of any text, including lone surrogates and the text of special tokens."""
 
     def __repr__(self) -> str:
         return f"TokenCounter({self.name!r})"
@@ -110,9 +109,9 @@ class TokenCounter:
 
 @cache
 def token_counter(name: str) -> TokenCounter:
-    """Return the counter that an encoding's name, `approx` or `package.module:function` (str -> int) names.
+    """Return the counter of an encoding's name, `approx` or `package.module:function` (str -> int).
 
-    Raises TokenizerError; nothing ever takes the place of what was asked for.
+    Raises TokenizerError; another counter is never substituted.
     """
     if name == APPROX:
         return TokenCounter(name, _approximate_count, additive=True)
@@ -123,7 +122,7 @@ def token_counter(name: str) -> TokenCounter:
                 name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()
             ),
         )
-    # never `encode`: it refuses the text of special tokens
+    # Never `encode`, which refuses the text of special tokens.
     encode = load_encoding(name).encode_ordinary
 
     def count(text: str) -> int:
@@ -135,9 +134,9 @@ def token_counter(name: str) -> TokenCounter:
 
 
 def _split_long_blanks(text: str) -> list[str]:
-    """Return the text whole, or in parts if it holds a run of blanks at which tiktoken's patterns overflow the stack.
+    """Split a text with a run of blanks so long that tiktoken's patterns would overflow the stack.
 
-    A part's count may differ from the whole's by a token; without the cut counting
+    A part's count may differ from the whole's by a token; without the split, counting
     would fail.
     """
     if max(map(len, _WORDS.split(text))) <= _BLANKS:
@@ -147,7 +146,7 @@ def _split_long_blanks(text: str) -> list[str]:
 
 @cache
 def load_encoding(name: str) -> tiktoken.Encoding:
-    """Return the tiktoken encoding; those in CARRIED with no network at all.
+    """Return the tiktoken encoding; bundled ones without a network.
 
     Others come from tiktoken's cache, else from the network within DOWNLOAD_SECONDS.
     Raises TokenizerError.
@@ -170,7 +169,7 @@ def load_encoding(name: str) -> tiktoken.Encoding:
 def fetch_with_limit(
     name: str, construct: Callable[[], dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
-    """Return what `construct` returns within `seconds`; else raise a TokenizerError with the way out.
+    """Return the result of `construct` if it takes at most `seconds`; else raise a TokenizerError with the cure.
 
     It runs in a daemon thread, because tiktoken's download has no time limit and cannot
     be interrupted.
@@ -181,7 +180,7 @@ def fetch_with_limit(
     def run() -> None:
         try:
             box.append(construct())
-        except Exception as exc:  # noqa: BLE001 - whatever went wrong is told to the user by the caller
+        except Exception as exc:  # noqa: BLE001 - the caller reports any error to the user
             failure.append(exc)
 
     thread = threading.Thread(target=run, name=f"encoding {name}", daemon=True)
@@ -199,7 +198,7 @@ def fetch_with_limit(
 
 
 def rank_file(name: str) -> bytes:
-    """Return the original rank file of a carried encoding, rebuilt byte for byte (see its sha256)."""
+    """Rebuild the original rank file of a bundled encoding, byte for byte (see its sha256)."""
     from base64 import b64encode
 
     return b"".join(
@@ -208,7 +207,7 @@ def rank_file(name: str) -> bytes:
 
 
 def _read_ranks(name: str) -> dict[bytes, int]:
-    """Read the carried form: a byte for each token's length, then all tokens joined, in order of rank."""
+    """Read the bundled form: a byte for each token's length, then all tokens joined, in order of rank."""
     from importlib.resources import files
 
     packed = (
@@ -233,7 +232,7 @@ def _read_ranks(name: str) -> dict[bytes, int]:
 def _encoding_constructor(name: str) -> Callable[[], dict[str, Any]]:
     """Return tiktoken's constructor of an encoding.
 
-    Not `get_encoding`: a download hanging there would hold tiktoken's lock against the
+    Not `get_encoding`: a hanging download would hold tiktoken's lock and block the
     agent's own use.
     """
     from tiktoken import list_encoding_names, registry
@@ -276,7 +275,7 @@ def _tokenizer_unavailable(name: str, reason: str) -> str:
 
 
 def _download_failure(exc: Exception) -> str:
-    """Return an exception in one line of at most 200 characters; a download's cause stands at its end."""
+    """Return an exception in one line of at most 200 characters; a download's cause is at its end."""
     text = " ".join(f"{type(exc).__name__}: {text_of(exc)}".split())
     if len(text) <= 200:
         return text
@@ -302,7 +301,8 @@ def _check_token_count(name: str, function: object) -> Callable[[str], int]:
             )
         return tokens
 
-    count(" a")  # what cannot count is told before the run, not in the middle of it
+    # A counter that fails is reported before the run, not in the middle of it.
+    count(" a")
     return count
 
 

@@ -1,4 +1,4 @@
-"""Tool: what a scenario lets an agent call; Call, what it calls; AnsweredCall, with the result."""
+"""Tool: a tool that a scenario offers; Call, a call of it; AnsweredCall, with the result."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 if TYPE_CHECKING:
     from pytest_ltm._core.storage.workspace import Workspace
 
-# The calls that an agent may make for one message: more are a loop without an end.
+# The maximum number of calls for one message: more indicate an endless loop.
 MOST_CALLS = 32
-# Characters of the arguments of one call, as JSON, and of what a tool returns.
+# The maximum length of one call's arguments, as JSON, and of a tool's result, in
+# characters.
 LONGEST_ARGUMENTS = 20_000
 LONGEST_RESULT = 100_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -34,18 +35,18 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-# The tool by which an agent uses a scenario's workspace, and what stands for the result
-# of what it did there without the tool.
+# The tool for a scenario's workspace, and the result recorded for changes made there
+# without the tool.
 WORKSPACE = "workspace"
 FOUND = "found in the folder"
 
-# What is asked of calls: that one was made, was made once, was not made, that they came
-# in an order, that they are all, and that they are all and in order.
+# The checks on calls: that one was made, was made once, was not made, that they came in
+# an order, that they are all, and that they are all and in order.
 CallRule = Literal["called", "once", "not called", "order", "only", "sequence"]
 
 
 class Call(Struct, frozen=True):
-    """A tool that an agent calls.
+    """A tool call by an agent.
 
     >>> Call("book_table", {"day": "Friday", "time": "19:30"}).name
     'book_table'
@@ -54,54 +55,54 @@ class Call(Struct, frozen=True):
     name: str
     """The tool's name."""
     arguments: Mapping[str, Any] | str = field(default_factory=dict)
-    """Its arguments by name: JSON values, or a text that holds them, as chat models write it."""
+    """Its arguments by name: JSON values, or a JSON text, as chat models write it."""
     id: str = ""
-    """What the agent knows the call by, if it has a name for it."""
+    """The agent's id for the call, if it has one."""
 
 
 class AnsweredCall(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A call with what it was answered, as the journal has it."""
+    """A call with its result, as recorded in the journal."""
 
     name: str
     """The tool's name."""
     arguments: Mapping[str, Any]
     """Its arguments by name; JSON values."""
     result: str
-    """The result that the agent was told."""
+    """The result given to the agent."""
     id: str = ""
-    """What the agent knows the call by."""
+    """The agent's id for the call."""
     refused: bool = False
-    """It was not carried out: there is no such tool, or the arguments are not what it takes."""
+    """It was not executed: there is no such tool, or the arguments are invalid."""
     tokens: int = 0
-    """Of its name and arguments, by the run's tokenizer."""
+    """Tokens of its name and arguments, by the run's tokenizer."""
     result_tokens: int = 0
-    """Of the result, by the run's tokenizer."""
+    """Tokens of the result, by the run's tokenizer."""
 
     def __str__(self) -> str:
         return format_call(self.name, self.arguments)
 
 
 def format_call(name: str, arguments: Mapping[str, object]) -> str:
-    """Return a call as people read it: `book_table(day='Friday', time='19:30')`."""
+    """Return a call in readable form: `book_table(day='Friday', time='19:30')`."""
     listed = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({listed})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A mocked tool: nothing happens when it is called, but the call is written down and answered."""
+    """A mocked tool: a call has no effect, but is recorded and answered."""
 
     name: str
-    """What it is called by."""
+    """The tool's name."""
     description: str
-    """What it does, for the agent."""
+    """A description for the agent."""
     schema: Mapping[str, Any]
     """The JSON Schema of its arguments, an object."""
     returns: object = "done"
     """The result of a call: a text or JSON value, or a function of the arguments that returns one."""
 
     def __call__(self, **arguments: Any) -> str:
-        """Return the result of a call; ScenarioError for what is neither a text nor a JSON value."""
+        """Return the result of a call; ScenarioError if it is neither a text nor a JSON value."""
         value = self.returns(**arguments) if callable(self.returns) else self.returns
         try:
             text = value if isinstance(value, str) else json.dumps(value)
@@ -116,7 +117,7 @@ class Tool:
         return text
 
     def complaint(self, arguments: Mapping[str, Any]) -> str:
-        """Return what is wrong with arguments, by their names and types; "" if nothing is."""
+        """Return the problem with the names and types of arguments; "" if there is none."""
         properties: Mapping[str, Any] = self.schema.get("properties", {})
         missing = [
             name for name in self.schema.get("required", ()) if name not in arguments
@@ -139,7 +140,7 @@ class Tool:
 
 
 def _types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the types that a schema names; () where it leaves them open."""
+    """Return the types that a schema names; () if it allows any."""
     types = schema.get("type", ())
     return (types,) if isinstance(types, str) else tuple(types)
 
@@ -156,10 +157,10 @@ def _is_of(value: object, kinds: Sequence[str]) -> bool:
 def make_tool(
     name: str, schema: Mapping[str, Any], *, returns: object, description: str
 ) -> Tool:
-    """Return a tool; ScenarioError for a name or a schema that cannot be.
+    """Create a tool; ScenarioError for an invalid name or schema.
 
-    `schema`: a JSON Schema of an object, or what each argument is: `"string"`, or a
-    schema of its own. All arguments of the short form must be given.
+    `schema`: a JSON Schema of an object, or the form of each argument: `"string"`, or a
+    schema of its own. All arguments of the short form are required.
     """
     if not _NAME.fullmatch(str(name)):
         raise ScenarioError(
@@ -198,13 +199,13 @@ class Tools(Sequence[Tool]):
     """The tools that go with one message, as an agent gets them.
 
     An agent that runs its own loop calls them: `tools.call("book_table", day="Friday")`
-    returns the result as a text. One that only says what it would call returns
-    `Reply("", calls=[Call(...)])`, and is asked again with the same message, where
-    `results` has the answers to these calls.
+    returns the result as a text. One that only requests calls returns
+    `Reply("", calls=[Call(...)])`, and is asked again with the same message and the
+    answers to these calls in `results`.
 
     Args:
-        tools: What may be called.
-        results: The answers to the calls of the reply before.
+        tools: The tools on offer.
+        results: The answers to the calls of the previous reply.
         files: The scenario's workspace, if it has one.
     """
 
@@ -218,13 +219,13 @@ class Tools(Sequence[Tool]):
         self._tools = tuple(tools)
         self._files = files
         self.workspace = None if files is None else files.path
-        """The folder of the scenario, which the agent may use beside the tool `workspace`; None: there is none."""
+        """The scenario's folder, which the agent may use in addition to the tool `workspace`; None: there is none."""
         self.results = tuple(results)
-        """The answers to the calls of the reply before; empty when the message is new."""
+        """The answers to the calls of the previous reply; empty for a new message."""
         self.answered: list[AnsweredCall] = []
         """All calls for this message so far."""
         self.failure: Exception | None = None
-        """What a function of the scenario raised."""
+        """The exception of a function of the scenario."""
 
     @overload
     def __getitem__(self, index: int) -> Tool: ...
@@ -233,7 +234,7 @@ class Tools(Sequence[Tool]):
     def __getitem__(self, index: slice) -> Sequence[Tool]: ...
 
     def __getitem__(self, index: int | slice) -> Tool | Sequence[Tool]:
-        """Return a tool by its place."""
+        """Return a tool by its index."""
         return self._tools[index]
 
     def __len__(self) -> int:
@@ -241,7 +242,7 @@ class Tools(Sequence[Tool]):
 
     @property
     def functions(self) -> list[dict[str, Any]]:
-        """The tools as OpenAI's chat completions take them."""
+        """The tools in the format of OpenAI's chat completions."""
         return [
             {
                 "type": "function",
@@ -262,21 +263,21 @@ class Tools(Sequence[Tool]):
             **arguments: Its arguments, JSON values.
 
         Returns:
-            The result as a text; one that begins with "error:" where it was refused.
+            The result as a text; it begins with "error:" if the call was refused.
 
         Raises:
-            AgentFault: If the agent has called too often for this message.
+            AgentFault: If the agent has made too many calls for this message.
         """
         return self._answer(Call(name, arguments)).result
 
     def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, str]]:
-        """Return a tool as the async function that many frameworks take.
+        """Return a tool as an async function, as many frameworks expect it.
 
         Args:
             name: The tool's name.
 
         Returns:
-            A function of the arguments by name, which does what `call` does.
+            A function of the arguments by name, which does the same as `call`.
         """
 
         async def call(**arguments: Any) -> str:
@@ -285,7 +286,7 @@ class Tools(Sequence[Tool]):
         return call
 
     def begin(self) -> None:
-        """Begin the message anew: what was called for it before does not count."""
+        """Restart the message: earlier calls for it do not count."""
         self.results = ()
         self.failure = None
         self.answered.clear()
@@ -293,7 +294,7 @@ class Tools(Sequence[Tool]):
             self._files.put_back()
 
     def answer(self, calls: Sequence[Call]) -> None:
-        """Answer the calls of a reply, which `results` then has; AgentFault after too many calls.
+        """Answer the calls of a reply and keep the answers in `results`; AgentFault after too many calls.
 
         Args:
             calls: The calls in order.
@@ -301,7 +302,7 @@ class Tools(Sequence[Tool]):
         self.results = tuple([self._answer(call) for call in calls])
 
     def note_changes(self) -> None:
-        """Have what the agent changed in the workspace itself among its calls: as commands with the same effect."""
+        """Record the agent's direct changes of the workspace among its calls, as commands with the same effect."""
         if self._files is None:
             return
         for change in self._files.changes():
@@ -311,7 +312,7 @@ class Tools(Sequence[Tool]):
         self._files.look()
 
     def repeat(self, calls: Sequence[AnsweredCall]) -> None:
-        """Call again what is recorded, so that functions of the scenario know of it; the record's results count.
+        """Repeat recorded calls to the scenario's functions; the recorded results count.
 
         Args:
             calls: The recorded calls in order.
@@ -321,7 +322,7 @@ class Tools(Sequence[Tool]):
                 self._carry_out(call.name, call.arguments)
 
     def replay(self, calls: Sequence[AnsweredCall]) -> None:
-        """Take recorded calls, with their results, as those for this message.
+        """Use recorded calls, with their results, as the calls for this message.
 
         Args:
             calls: The recorded calls in order.
@@ -330,7 +331,8 @@ class Tools(Sequence[Tool]):
         self.repeat(calls)
 
     def _answer(self, call: Call) -> AnsweredCall:
-        # Before the call, as it came before: in this order a record leads to the same files.
+        # Before the call, because it happened before: in this order, a record leads to
+        # the same files.
         self.note_changes()
         calls_before = [call for call in self.answered if call.result != FOUND]
         if len(calls_before) >= MOST_CALLS:
@@ -361,7 +363,7 @@ class Tools(Sequence[Tool]):
         tool = self._find(name)
         try:
             return "" if tool is None else tool(**arguments)
-        except Exception as error:  # noqa: BLE001 - the scenario's own function: it is told there
+        except Exception as error:  # noqa: BLE001 - the scenario's own function: it is reported there
             self.failure = error
             return "error: the tool is out of order"
 
@@ -370,9 +372,9 @@ class Tools(Sequence[Tool]):
 
 
 class ShownTools(Tools):
-    """Tools in another process than the scenario's, which answers their calls there.
+    """Tools of a scenario in another process, which answers their calls.
 
-    `ask`: returns the result of a call, whose arguments are a JSON text.
+    `ask`: returns the result of a call whose arguments are a JSON text.
     """
 
     def __init__(
@@ -387,17 +389,17 @@ class ShownTools(Tools):
         self._ask = ask
 
     def call(self, name: str, /, **arguments: Any) -> str:
-        """Call a tool where the scenario is, and return its result."""
+        """Call a tool in the scenario's process, and return its result."""
         try:
             text = json.dumps(arguments)
         except (TypeError, ValueError, RecursionError):
-            # Not an object either, so it is refused and recorded there.
+            # It is not an object either, so the call is refused and recorded there.
             text = "null"
         return self._ask(Call(name, text))
 
 
 def shown_tools(tools: Tools) -> dict[str, Any]:
-    """Return tools, and the answers to calls of them, as JSON values; nothing where none are offered."""
+    """Return the tools and the answers to their calls as JSON values; empty if none are offered."""
     if not tools:
         return {}
     offered = [
@@ -417,11 +419,11 @@ def shown_tools(tools: Tools) -> dict[str, Any]:
 
 
 def read_shown_tools(shown: Mapping[str, Any], ask: Callable[[Call], str]) -> Tools:
-    """Return the tools that `shown_tools` returned, in the process that got them.
+    """Read the result of `shown_tools` in the receiving process.
 
     Args:
-        shown: What `shown_tools` returned.
-        ask: Has the scenario's process answer a call, and returns the result.
+        shown: The result of `shown_tools`.
+        ask: Makes the scenario's process answer a call, and returns the result.
     """
     tools = [Tool(**fields) for fields in shown["tools"]]
     results = [AnsweredCall(arguments={}, **fields) for fields in shown["tool_results"]]
@@ -429,7 +431,7 @@ def read_shown_tools(shown: Mapping[str, Any], ask: Callable[[Call], str]) -> To
 
 
 def read_arguments(arguments: object) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a call as JSON values without secrets, and what is wrong with them ("": nothing)."""
+    """Return a call's arguments as JSON values without secrets, and the problem with them ("": none)."""
     try:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         if len(text) > LONGEST_ARGUMENTS:
@@ -440,7 +442,7 @@ def read_arguments(arguments: object) -> tuple[dict[str, Any], str]:
         values = json.loads(
             redact_secrets(text) or "{}", parse_constant=_refuse_constant
         )
-        # Halves of surrogate pairs, and infinity, have no place in the journal.
+        # Lone surrogates and infinity are not allowed in the journal.
         json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         return {}, "the arguments are not a JSON object"

@@ -1,4 +1,4 @@
-"""Exchange and Transcript: what was said, append-only; gaps and answers are derived, never stored."""
+"""Exchange and Transcript: the conversation so far, append-only; gaps and answers are derived, never stored."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 
 Kind = Literal["opening", "say", "ask", "reset", "filler", "history", "compact"]
-# How many tokens of a reply that the agent generated count towards waits and spans: a
-# fixed allowance, at most as many as the message that it answers has, none, or all. What
-# is told (messages, told filler, a data set's history) counts in any case, except under
+# How many tokens of a generated reply count towards waits and spans: a fixed allowance,
+# at most as many as the message that it answers has, none, or all. Everything told
+# (messages, told filler, a data set's history) counts in any case, except under
 # "filler": only filler and history count then, as between the distraction segments of
 # Benchmark 1.
 Count = Literal["told+4", "capped", "told", "all", "filler"]
 COUNTS: tuple[Count, ...] = get_args(Count)
-# Whatever an agent says, a question comes no sooner after what it asks about.
+# However short or long an agent's replies, a question keeps its distance from its
+# needles.
 DEFAULT_COUNT: Count = "told+4"
 REPLY_ALLOWANCE = 4
-"""Tokens that stand for any reply: those of an acknowledgement, as told filler has. More would be span without text."""
-# What `--ltm-count` may say. Plans that were made before there was an allowance have
-# "told" for none.
+"""Tokens counted for any reply: those of an acknowledgement, as in told filler. More would be span without text."""
+# The values of `--ltm-count`. Plans older than the allowance have "told" for none.
 COUNT_OPTIONS: Mapping[str, Count] = {
     "told": DEFAULT_COUNT,
     "told+4": DEFAULT_COUNT,
@@ -48,7 +48,7 @@ COUNT_OPTIONS: Mapping[str, Count] = {
 
 
 def read_count(text: str) -> Count:
-    """Return the rule that a value of `--ltm-count` names; ConfigurationError for any other text."""
+    """Parse a value of `--ltm-count`; ConfigurationError for any other text."""
     if text not in COUNT_OPTIONS:
         near = did_you_mean(text, COUNT_OPTIONS)
         raise ConfigurationError(
@@ -58,37 +58,37 @@ def read_count(text: str) -> Count:
 
 
 def count_option(count: Count) -> str:
-    """Return the value of `--ltm-count` for a rule: the first of those that mean it."""
+    """Return the value of `--ltm-count` for a rule: the first of its names."""
     return next(text for text, rule in COUNT_OPTIONS.items() if rule == count)
 
 
-# Which reading of replies this is; plans hold it.
+# The version of the reading of replies, recorded in plans.
 READING = "reading/2"
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How the replies of a conversation are read; by default as they came."""
+    """How the replies of a conversation are read; by default unchanged."""
 
     thoughts: Literal["strip", "keep"] = "keep"
     """Whether only speech is read: thoughts, printed tool calls and end tokens are stripped."""
     tags: tuple[str, ...] = ()
-    """Names of tags around thoughts, beside those that are known."""
+    """Names of tags around thoughts, in addition to known ones."""
     version: str = READING
-    """Of what counts as speech."""
+    """The version of the rules for speech."""
 
     def __call__(self, reply: str) -> str:
-        """Return what is read of a raw reply."""
+        """Return the read part of a raw reply."""
         if self.thoughts == "keep":
             return reply
         return _speech_of(reply, self.tags)
 
     def says_something(self, reply: str) -> bool:
-        """Return whether any of a raw reply is speech; always true where replies are read as they came."""
+        """Return whether any of a raw reply is speech; always true if replies are read unchanged."""
         return self.thoughts == "keep" or _shows_anything(self(reply))
 
 
 def _shows_anything(text: str) -> bool:
-    """Return whether anything of a text is seen: not only spaces, in whatever spelling, or empty elements."""
+    """Return whether a text has visible content: more than spaces, in any form, or empty elements."""
     seen = _UNSEEN.sub("", text)
     return any(sign.isprintable() and not sign.isspace() for sign in seen)
 
@@ -106,9 +106,9 @@ def _speech_of(reply: str, tags: tuple[str, ...]) -> str:
     return speech
 
 
-# What is speech of a reply.
+# Reads only the speech of a reply.
 SPOKEN = Reading(thoughts="strip")
-# As published rules read, and all conversations did whose plan does not say.
+# The reading of published rules, and of conversations whose plan has none.
 RAW = Reading()
 
 
@@ -117,15 +117,15 @@ class Exchange:
     """One message to the agent and its reply."""
 
     number: int
-    """Its id in the journal: messages are numbered from 0, those that got no reply included."""
+    """Its id in the journal: messages are numbered from 0, including those without a reply."""
     by: str
     """The example that spoke (`colours/0`), or "" for opening, filler and history."""
     kind: Kind
-    """Why it was sent: "opening", "say", "ask", "reset", "filler", "history" or "compact"."""
+    """The reason for it: "opening", "say", "ask", "reset", "filler", "history" or "compact"."""
     message: str
-    """What the agent was sent or told."""
+    """The message sent or told to the agent."""
     reply: str
-    """What it replied, or was told that it replied: the speech, unless the run reads replies raw."""
+    """The agent's reply, or the one that it was told: the speech, unless the run reads replies raw."""
     start: int
     """Tokens of the conversation before the message."""
     message_tokens: int
@@ -135,25 +135,25 @@ class Exchange:
     now: datetime
     """The conversation's time when the message was sent."""
     retrieved: tuple[str, ...] | None = None
-    """What the agent says that it retrieved for the reply, best first; None where it does not report it."""
+    """The texts that the agent retrieved for the reply, best first; None if it does not report them."""
     places: tuple[tuple[int, int], ...] = ()
-    """Which of that held earlier messages, as far as it is known: their numbers and places from 1; 0: none did."""
+    """The numbers of earlier messages, with the rank of the first of those texts that contains each; 0: none."""
     user: str = ""
-    """Whose message it is, as an agent that SeparatesUsers was told."""
+    """The sender's id, as given to an agent that SeparatesUsers."""
     told: bool = False
     """The agent was told this exchange and generated nothing: the reply is not its own."""
     unread: str | None = None
-    """The reply as it came, where that is not what is read of it."""
+    """The raw reply, if it differs from the part that is read."""
     account: Account = "whole"
-    """How the reply came to be: whole, cut at a limit, or ended in a way that is not known."""
+    """How the reply was produced: whole, cut at a limit, or with an unknown end."""
     alone: bool = False
-    """A question that the agent does not remember: what is said next comes after what was said before it."""
+    """A question that the agent does not remember: the next message continues the conversation from before it."""
     calls: tuple[AnsweredCall, ...] = ()
     """The tools that the agent called before it replied, in order."""
 
     @property
     def acted_reply(self) -> str:
-        """The reply as people are shown it, after a line for each call of a tool before it."""
+        """The reply as shown to readers, after a line for each tool call before it."""
         acted = [f"[{call}: {call.result}]" for call in self.calls]
         return "\n".join([*acted, self.reply])
 
@@ -164,7 +164,7 @@ class Exchange:
 
     @property
     def raw_reply(self) -> str:
-        """The reply as it came: what the journal keeps, and what tokens count."""
+        """The unprocessed reply, as the journal keeps it and tokens are counted."""
         return self.reply if self.unread is None else self.unread
 
     @property
@@ -179,7 +179,7 @@ class Exchange:
 
 
 class LongExchange(Exchange):
-    """An exchange that was told, whose texts are not in memory: a history may have millions of tokens."""
+    """A told exchange whose texts are not in memory: a history may have millions of tokens."""
 
     __slots__ = ("_place", "_texts")
     _place: int
@@ -188,7 +188,7 @@ class LongExchange(Exchange):
     def __init__(self, exchange: Exchange, texts: TextFile) -> None:
         for name in _OTHER_FIELDS:
             object.__setattr__(self, name, getattr(exchange, name))
-        # As in the `__init__` that a frozen data class has.
+        # As in the `__init__` of a frozen dataclass.
         object.__setattr__(self, "_texts", texts)
         object.__setattr__(self, "_place", len(texts))
         texts.append(exchange.message)
@@ -196,12 +196,12 @@ class LongExchange(Exchange):
 
     @property
     def message(self) -> str:
-        """What the agent was told."""
+        """The message told to the agent."""
         return self._texts[self._place]
 
     @property
     def reply(self) -> str:
-        """What it was told that it replied."""
+        """The reply told to the agent."""
         return self._texts[self._place + 1]
 
 
@@ -209,16 +209,16 @@ _OTHER_FIELDS = tuple(
     field.name for field in fields(Exchange) if field.name not in ("message", "reply")
 )
 _LONG = 1_000
-"""Characters from which the texts of what was told are kept on disk."""
+"""The length in characters above which told texts are kept on disk."""
 
 
 def needle_gap(needle: Exchange, question: Exchange) -> int:
-    """Return the tokens really passed from the end of the needle's message to the start of the question's."""
+    """Return the actual tokens from the end of the needle's message to the start of the question's."""
     return question.start - needle.message_end
 
 
 class TranscriptView(Sequence[Exchange]):
-    """Exchanges to look at, not to change: a view, because a copy for each look would cost the square of its length."""
+    """A read-only view of exchanges: a copy for each access would have quadratic cost."""
 
     def __init__(self, exchanges: Sequence[Exchange]) -> None:
         self._exchanges = exchanges
@@ -238,19 +238,19 @@ class TranscriptView(Sequence[Exchange]):
 
 
 class Transcript(TranscriptView):
-    """The exchanges of one conversation in the order in which they happened."""
+    """The exchanges of one conversation in order of occurrence."""
 
     def __init__(self, count: Count = "all") -> None:
         self.counts = count
-        """Of the replies that the agent generates; as published, all of them."""
+        """How much of the generated replies counts; all of them, as published."""
         self._texts = TextFile()
         self._all: list[Exchange] = []
         super().__init__(self._all)
         self.remembered: list[Exchange] = []
-        """The exchanges that the agent has in mind: all but questions asked alone."""
+        """The exchanges that the agent remembers: all except questions asked alone."""
         self._by: dict[str, list[Exchange]] = {}
         self._told, self._counted = [0], [0]
-        """The tokens that were told, and those that count towards spans: before each exchange, and after the last."""
+        """The told tokens, and those that count towards spans: before each exchange, and after the last."""
 
     def append(self, exchange: Exchange) -> None:
         """Add the next exchange."""
@@ -259,8 +259,7 @@ class Transcript(TranscriptView):
         reply_share = 0 if exchange.told else exchange.reply_tokens
         message_share = exchange.message_tokens + exchange.reply_tokens - reply_share
         counts = self._share_of_reply(exchange)
-        # The state before it is put back, so it takes no place in what the agent has in
-        # mind.
+        # The state before it is restored, so it takes up none of the agent's memory.
         if exchange.alone:
             message_share = counts = 0
         else:
@@ -274,7 +273,7 @@ class Transcript(TranscriptView):
         self._by.setdefault(exchange.by, []).append(exchange)
 
     def adds_tokens(self, exchange: Exchange) -> bool:
-        """Return whether an exchange brings waits nearer to their end by more than its allowance."""
+        """Return whether an exchange brings waits closer to their end by more than its allowance."""
         if self.counts == DEFAULT_COUNT:
             reply_share = 0
         else:
@@ -283,10 +282,10 @@ class Transcript(TranscriptView):
         return exchange.message_tokens + told_tokens + reply_share > 0
 
     def _share_of_reply(self, exchange: Exchange) -> int:
-        """Return the tokens that count of a reply that the agent generated."""
+        """Return the tokens of a generated reply that count."""
         if exchange.told:
             return 0
-        # What is called is the agent's own choice, and so is what it then hears.
+        # Calls are the agent's own choice, and so are their results.
         generated = exchange.reply_tokens + exchange.call_tokens
         if self.counts == "all":
             return generated
@@ -311,18 +310,18 @@ class Transcript(TranscriptView):
 
     def _place(self, number: int) -> int:
         if number < len(self._exchanges) and self._exchanges[number].number == number:
-            # no message went unanswered
+            # Every message got a reply.
             return number
         return bisect_left(self._exchanges, number, key=attrgetter("number"))
 
     @property
     def position(self) -> int:
-        """Tokens said so far, by anyone, without questions asked alone."""
+        """Tokens of the conversation so far, by all speakers, without questions asked alone."""
         return self.remembered[-1].end if self.remembered else 0
 
     @property
     def counted_tokens(self) -> int:
-        """Tokens said so far that count towards spans."""
+        """Tokens so far that count towards spans."""
         return self._counted[-1]
 
     def counted_before(self, number: int) -> int:
@@ -330,7 +329,7 @@ class Transcript(TranscriptView):
         return self._counted[self._place(number)]
 
     def told_gap(self, needle: Exchange, question: Exchange) -> int:
-        """Return the tokens of a `gap` that were told: what the agent itself generated is not in it."""
+        """Return the told tokens of a `gap`, without the agent's own replies."""
         needle_end = self._told[self._place(needle.number)] + needle.message_tokens
         return self._told[self._place(question.number)] - needle_end
 
@@ -338,31 +337,31 @@ class Transcript(TranscriptView):
         return iter(self._exchanges)
 
 
-# --- Texts that need not be in memory: what was said in a conversation of millions of
-# tokens.
+# --- Texts that need not be in memory: those of a conversation of millions of tokens.
 
 _IN_MEMORY = 2**20
-"""Bytes up to which there is no file."""
+"""The size in bytes up to which no file is used."""
 
 
 class TextFile:
-    """Texts by number, in a file without a name once they are many; in memory is where each ends.
+    """Texts by number, in an unnamed file once they are large; memory holds only their ends.
 
-    DiskFault if the disk takes no more.
+    DiskFault if the disk is full.
     """
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with the texts
         self._ends = array("Q", [0])
-        self._lock = Lock()  # reports read what a conversation in another thread writes
+        # Reports read texts while a conversation in another thread writes.
+        self._lock = Lock()
         weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
-        """How many texts there are."""
+        """Return the number of texts."""
         return len(self._ends) - 1
 
     def append(self, text: str) -> None:
-        """Add a text; its number is how many there were before."""
+        """Add a text; its number is the previous number of texts."""
         data = text.encode("utf-8", "surrogatepass")
         with self._lock:
             try:
@@ -370,8 +369,8 @@ class TextFile:
                 self._file.write(data)
             except OSError as error:
                 raise disk_fault(Path(tempfile.gettempdir()), error) from error
-            # Last: a text that was written in part is not there, and the next one is
-            # written over it.
+            # Last: a partly written text does not count, and the next one overwrites
+            # it.
             self._ends.append(self._ends[-1] + len(data))
 
     def __getitem__(self, number: int) -> str:
@@ -383,9 +382,9 @@ class TextFile:
             return self._file.read(end - start).decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the texts in their order."""
+        """Yield the texts in order."""
         return map(self.__getitem__, range(len(self)))
 
     def truncate(self, length: int) -> None:
-        """Forget all but the first texts."""
+        """Drop all but the first `length` texts."""
         del self._ends[length + 1 :]

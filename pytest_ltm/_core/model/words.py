@@ -1,4 +1,4 @@
-"""Words of free text, as the evaluators compare them: case-folded, without marks, in linear time."""
+"""Words of free text as evaluators compare them: case-folded, without marks, in linear time."""
 
 # ruff: noqa: SIM905 - long lists of words read best as text
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import lru_cache
 from pytest_ltm._core.storage.patterns import lazy_pattern
 
 _WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
-# Letters of scripts that put no spaces between words: each counts as a word.
+# Letters of scripts without spaces between words: each counts as a word.
 _UNSPACED = lazy_pattern("[\u3040-\u9fff]")
-# What begins a line of a list.
+# The beginning of a list item.
 BULLET = lazy_pattern(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 STOP_WORDS: Sequence[str] = (
@@ -26,14 +26,14 @@ STOP_WORDS: Sequence[str] = (
     "with wont would you your youre"
 ).split()
 
-# Letters that people replace by plain ones, though they are not accented forms.
+# Letters commonly replaced by plain ones although they are not accented forms.
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"}
 )
 
 
 class _Plain(dict[int, str]):
-    """Each character case-folded, in its compatibility form, without accents; one at a time, so in linear time."""
+    """Maps each character to its case-folded compatibility form without accents; per character, so in linear time."""
 
     def __missing__(self, code: int) -> str:
         if code in (0x2019, 0x02BC, 0x60):
@@ -47,7 +47,7 @@ _PLAIN = _Plain()
 
 
 def casefold_plain(text: str) -> str:
-    """Return the text case-folded, without accents, curly apostrophes straightened."""
+    """Return the text case-folded, without accents, with straight apostrophes."""
     return text.lower() if text.isascii() else text.translate(_PLAIN)
 
 
@@ -62,13 +62,13 @@ def space_delimited(text: str) -> str:
 
 
 def has_phrase(joined_text: str, phrase: str) -> bool:
-    """Tell whether a text, as `joined` returns it, holds all words of the phrase in a row."""
+    """Return whether a text, in the form of `space_delimited`, contains all words of the phrase in a row."""
     needle = space_delimited(phrase)
     return needle.strip() != "" and needle in joined_text
 
 
 def has_value(text: str, value: str) -> bool:
-    """Tell whether a text has all words of a value in a row, also after an elision (`l'urne`) and without spaces."""
+    """Return whether a text has all words of a value in a row, even after an elision (`l'urne`) or without spaces."""
     plain_text, plain_value = (
         _UNSPACED.sub(r" \g<0> ", casefold_plain(source).replace("'", " "))
         for source in (text, value)
@@ -85,7 +85,7 @@ def strip_punctuation(text: str) -> str:
 def word_stem(word: str) -> str:
     """Return the word without its commonest English endings; a rough key, not a dictionary form.
 
-    Not Porter's, which cuts more: verdicts would change.
+    Not Porter's algorithm, which removes more: verdicts would change.
     """
     word = _BRITISH.sub("or", word)
     for ending in _ENDINGS:
@@ -106,7 +106,7 @@ def word_stem(word: str) -> str:
     return word
 
 
-# In these, the spelling of one country is that of the other: harbour, favourite.
+# In these, British and American spelling differ: harbour, favourite.
 _BRITISH = lazy_pattern(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$|ite|ful|hood|ly$)")
 _ENDINGS = ("ingly", "edly", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 _SHORTEST_STEM = 3
@@ -115,18 +115,18 @@ _STOP_STEMS = frozenset(map(word_stem, STOP_WORDS))
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry meaning; all stems where none does."""
+    """Return the stems of the words with a meaning of their own; all stems if there are none."""
     return content_of(plain_words(text))
 
 
 def content_of(some_words: Iterable[str]) -> frozenset[str]:
-    """Return the stems of those words that carry meaning; all stems where none does."""
+    """Return the stems of those words with a meaning of their own; all stems if there are none."""
     stems = frozenset(word_stem(word) for word in some_words)
     return (stems - _STOP_STEMS) or stems
 
 
 def upper_first(text: str) -> str:
-    """Return the text with a capital at its beginning."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
