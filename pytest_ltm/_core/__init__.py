@@ -1,1 +1,1 @@
-"""What holds a conversation and writes it down; it knows no feature (docs/architecture.md)."""
+"""The core: holds a conversation and records it; independent of features (docs/architecture.md)."""

@@ -1,4 +1,4 @@
-"""Kinds of agents: the one registry of what may stand before the `:` of an agent's spec."""
+"""Kinds of agents: the registry of names allowed before the `:` of an agent's spec."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ class AgentKind(NamedTuple):
     """A kind of agents, registered by the hook `pytest_ltm_agents`."""
 
     name: str
-    """What stands before the `:` of its specs."""
+    """The part of its specs before the `:`."""
     make: Callable[..., Any]
-    """Called with what stands behind the `:`, "" if nothing, and with the `parameters` of a file if it takes any.
+    """Called with the part after the `:`, "" if empty, and with the `parameters` of a file if it takes any.
 
-    It returns what a dotted path may name: a class, a factory, an object, a function.
+    Returns what a dotted path may name: a class, a factory, an object, a function.
     """
     help: str
     """A sentence for `ltm list agents`."""
     takes: str = ""
-    """What may stand behind the `:`, as an example: `8k`, `MODEL@URL`."""
+    """An example of the part after the `:`: `8k`, `MODEL@URL`."""
     parameters: bool = False
-    """A YAML file may give it parameters: `make` gets them as a second argument, a `Field`."""
+    """Whether a YAML file may give it parameters: `make` gets them as a second argument, a `Field`."""
     control: bool = False
-    """It is told what full marks ask for, or cheats: it is never ranked."""
+    """It is given the expected answers, or cheats: it is never ranked."""
     cheat: bool = False
-    """A control that looks for points without remembering."""
+    """A control that seeks points without remembering."""
     yardstick: bool = False
-    """It shows what is possible, and is ranked only among such."""
+    """A reference for what is possible, ranked only among its kind."""
     embedded: bool = False
-    """It needs no key and no network, and each conversation has one of its own."""
+    """It needs no key and no network, and each conversation has its own."""
 
     @property
     def example(self) -> str:
@@ -47,7 +47,7 @@ AGENT_KINDS: Registry[AgentKind] = Registry(
 
 
 def agent_kinds() -> Mapping[str, AgentKind]:
-    """Return all kinds by name: those of this session, else of what is installed."""
+    """Return all kinds by name: those of this session, else the installed ones."""
     return AGENT_KINDS.entries()
 
 

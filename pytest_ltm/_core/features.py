@@ -1,4 +1,4 @@
-"""Features: what adds itself to the core, found through the entry points of one group; pytest is not imported."""
+"""Features: additions to the core, found through the entry points of one group; pytest is not imported."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 # The group of entry points; each names a module with functions of hookspec.py.
 GROUP = "pytest_ltm"
-# Before the name of an entry point, that of its plugin: `-p no:ltm-feature-NAME`.
+# The prefix of an entry point's name in that of its plugin: `-p no:ltm-feature-NAME`.
 PREFIX = "ltm-feature-"
 T = TypeVar("T")
 
 
 def register_features(manager: pluggy.PluginManager) -> None:
-    """Register every installed feature, in the order of their names; ConfigurationError names one that cannot be.
+    """Register every installed feature, sorted by name; ConfigurationError names one that fails.
 
-    Those that are registered already, or blocked, are passed over.
+    Features already registered or blocked are skipped.
     """
     points = sorted(installed_features(), key=lambda point: point.name)
     if not points:
@@ -47,7 +47,7 @@ def installed_features() -> EntryPoints:
 
 
 def use_session_hooks(hooks: pluggy.HookRelay) -> Callable[[], None]:
-    """Have `current_hooks` be those of a session from now on; return what ends that."""
+    """Make `current_hooks` return a session's hooks from now on; return a function that ends this."""
     _of_sessions.append(hooks)
     return partial(_of_sessions.remove, hooks)
 
@@ -64,7 +64,7 @@ _left_out: set[str] = set()
 
 
 def leave_out_features(names: Iterable[str]) -> None:
-    """Have features left out where there is no pytest, by the names of their plugins; called before any is used."""
+    """Disable features in runs without pytest, by the names of their plugins; must be called before any is used."""
     _left_out.update(names)
     feature_hooks.cache_clear()
 
@@ -76,7 +76,7 @@ def feature_names() -> list[str]:
 
 @cache
 def feature_hooks() -> pluggy.HookRelay:
-    """Return the hooks of all installed features but those left out, for runs without pytest."""
+    """Return the hooks of all installed features that are not disabled, for runs without pytest."""
     from pytest_ltm._core.plugin_manager import FeatureManager
 
     manager = FeatureManager("pytest")
@@ -88,25 +88,25 @@ def feature_hooks() -> pluggy.HookRelay:
 
 
 class Registry(Generic[T]):
-    """What features register by one hook, by name: those of this session, else of what is installed."""
+    """Objects that features register by one hook, by name: those of this session, else of all installed features."""
 
     def __init__(
         self, hook: str, noun: str, pair: Callable[..., tuple[str, T]]
     ) -> None:
-        """Take the hook, what errors call an entry, and what makes name and entry of what is registered."""
+        """Store the hook, the noun for an entry in errors, and a function from a registration to name and entry."""
         self._hook = hook
         self._noun = noun
         self._pair = pair
         self._of_session: list[Mapping[str, T]] = []
 
     def entries(self) -> Mapping[str, T]:
-        """Return all entries by name, in the order in which they were registered."""
+        """Return all entries by name, in the order of registration."""
         if self._of_session:
             return self._of_session[-1]
         return self._installed
 
     def use(self, hooks: pluggy.HookRelay) -> Callable[[], None]:
-        """Have a session's entries used from now on; return what ends that.
+        """Use a session's entries from now on; return a function that ends this.
 
         Raises ConfigurationError for a name that is taken.
         """

@@ -1,4 +1,4 @@
-"""FeatureManager: finds the hooks of features by their names, as pytest does, where pytest is not imported."""
+"""FeatureManager: finds the hooks of features by name, like pytest, without importing pytest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PREFIX = "pytest_ltm_"
 
 
 class FeatureManager(pluggy.PluginManager):
-    """Takes every function whose name begins with `pytest_ltm_` for a hook, marked or not."""
+    """Treats every function whose name begins with `pytest_ltm_` as a hook, marked or not."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> HookimplOpts | None:
-        """Return the options of an implementation, None for anything else."""
+        """Return the options of an implementation; None for anything else."""
         if not name.startswith(_PREFIX):
             return None
         options = super().parse_hookimpl_opts(plugin, name)
@@ -25,7 +25,7 @@ class FeatureManager(pluggy.PluginManager):
     def parse_hookspec_opts(
         self, module_or_class: object, name: str
     ) -> HookspecOpts | None:
-        """Return the options of a specification, None for anything else."""
+        """Return the options of a specification; None for anything else."""
         if not name.startswith(_PREFIX):
             return None
         options = super().parse_hookspec_opts(module_or_class, name)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Stretch: what pytest keeps one of in the process, swapped in for each stretch of a body."""
+"""ItemContext: swaps in an item's own copy of pytest's process-wide state for each stretch of its body."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class Swap(Protocol):
-    """One thing that an item has for itself."""
+    """A piece of state that each item has for itself."""
 
     def put_in(self) -> Any:
-        """Put the item's own in place; return what was there."""
+        """Install the item's own state; return the previous one."""
         ...
 
     def take_out(self, outside: Any) -> None:
-        """Keep the item's own for the next time, and put back what was there."""
+        """Keep the item's own state for the next time, and restore the previous one."""
         ...
 
 
 class InPlace:
-    """Several swaps as one context; the last in is the first out, and each is taken out whatever befell the others."""
+    """Several swaps as one context, undone in reverse order, each even if others fail."""
 
     __slots__ = ("_inside", "_swaps")
 
@@ -61,12 +61,12 @@ class InPlace:
         self.take_out()
 
     def put_in(self) -> None:
-        """Put everything in."""
+        """Install everything."""
         for swap in self._swaps:
             self._inside.append((swap, swap.put_in()))
 
     def take_out(self) -> None:
-        """Take out what is in."""
+        """Restore everything that was replaced."""
         if self._inside:
             swap, outside = self._inside.pop()
             try:
@@ -75,13 +75,13 @@ class InPlace:
                 self.take_out()
 
 
-# What is in place now, the innermost last.
+# The contexts in place, the innermost last.
 _IN_PLACE: list[InPlace] = []
 
 
 @contextmanager
 def suspend_item_context() -> Iterator[None]:
-    """Take out everything that is in place, and put it in again: another conversation goes on meanwhile."""
+    """Restore the outside state in the block, while another conversation runs, and reinstall the item's afterwards."""
     inside = _IN_PLACE[:]
     _IN_PLACE.clear()
     for part in reversed(inside):
@@ -95,37 +95,37 @@ def suspend_item_context() -> Iterator[None]:
 
 
 class Pinned:
-    """While pytest is in the middle of a fixture or a report, a request of the conversation lets nobody else go on."""
+    """Blocks the whole process during a request while pytest is in the middle of a fixture or a report."""
 
     def __init__(self, thread: ConversationThread) -> None:
         self._own = thread
 
     def put_in(self) -> None:
-        """Let everybody wait."""
+        """Make other conversations wait."""
         self._own.pinned += 1
 
     def take_out(self, outside: None) -> None:
-        """Let the others go on again."""
+        """Let other conversations continue."""
         self._own.pinned -= 1
 
 
 class ElapsedSeconds:
-    """The seconds that went by inside, summed up."""
+    """The sum of the seconds spent inside."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def put_in(self) -> float:
-        """Return the time on the stopwatch."""
+        """Return the stopwatch's time."""
         return stopwatch_seconds()
 
     def take_out(self, outside: float) -> None:
-        """Add what went by."""
+        """Add the elapsed time."""
         self.seconds += stopwatch_seconds() - outside
 
 
 class CurrentTest:
-    """PYTEST_CURRENT_TEST, which shows other programs, and who looks at a hung session, what is running."""
+    """PYTEST_CURRENT_TEST, which shows the running test to other programs, and to people debugging a hung session."""
 
     NAME = "PYTEST_CURRENT_TEST"
 
@@ -133,13 +133,13 @@ class CurrentTest:
         self._value = f"{item.nodeid} (call)".replace("\x00", "(null)")
 
     def put_in(self) -> str | None:
-        """Name the item."""
+        """Set it to this item."""
         previous = os.environ.get(self.NAME)
         os.environ[self.NAME] = self._value
         return previous
 
     def take_out(self, outside: str | None) -> None:
-        """Name what was named."""
+        """Restore it."""
         if outside is None:
             os.environ.pop(self.NAME, None)
         else:
@@ -147,7 +147,7 @@ class CurrentTest:
 
 
 class ReportedItem:
-    """The item that xdist takes reports to be of, on a worker."""
+    """The item to which xdist assigns reports, on a worker."""
 
     def __init__(self, item: pytest.Item, worker: Any) -> None:
         self._item = item
@@ -155,9 +155,9 @@ class ReportedItem:
         self.index: int | None = None
 
     def put_in(self) -> int:
-        """Report this item, whichever xdist asked for."""
+        """Assign reports to this item, whichever xdist asked for."""
         if self.index is None:
-            # Looked up once: with thousands of items each search would take as long as
+            # Looked up once: with thousands of items, each search would take as long as
             # a report.
             self.index = self._item.session.items.index(self._item)
         index: int = self._worker.item_index
@@ -165,12 +165,12 @@ class ReportedItem:
         return index
 
     def take_out(self, outside: int) -> None:
-        """Report the one that xdist asked for."""
+        """Assign reports to the item that xdist asked for."""
         self._worker.item_index = outside
 
 
 class Logs:
-    """Handlers and level of the root logger, with a handler for what caplog and the report show."""
+    """Handlers and level of the root logger, with a handler for caplog and the report."""
 
     def __init__(self, item: pytest.Item, plugin: Any) -> None:
         self._item = item
@@ -181,7 +181,7 @@ class Logs:
         self.handler: LogCaptureHandler | None = None
 
     def begin_call(self) -> None:
-        """Prepare what caplog shows of the call phase."""
+        """Prepare caplog's records of the call phase."""
         handler = self.handler = LogCaptureHandler()
         handler.setFormatter(self._plugin.formatter)
         self._added.append(handler)
@@ -191,7 +191,7 @@ class Logs:
         self._item.stash[caplog_records_key]["call"] = handler.records
 
     def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
-        """Log for this item; return level and handlers as they were, and the handlers as they are."""
+        """Log for this item; return the previous level and handlers, and the installed handlers."""
         root = logging.root
         handlers = logging.root.handlers[:]
         outside = root.level
@@ -204,12 +204,12 @@ class Logs:
     def take_out(
         self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]
     ) -> None:
-        """Keep what the item has added, removed and set; log as before."""
+        """Keep the item's changes of level and handlers; restore the previous ones."""
         root = logging.root
         (level, handlers, mine) = outside
         if root.handlers != mine:
-            # A test may add or remove handlers of its own, which must be there again
-            # when it goes on.
+            # A test may add or remove handlers of its own, which must be restored when
+            # it continues.
             self._added = [
                 handler for handler in root.handlers if handler not in handlers
             ]
@@ -217,7 +217,7 @@ class Logs:
                 handler for handler in handlers if handler not in root.handlers
             ]
         root.handlers[:] = handlers
-        self._level = root.level  # caplog.set_level moves it, for this item only
+        self._level = root.level  # caplog.set_level changes it, for this item only.
         _set_level(root, level)
 
     def wanted_level(self, outside: int) -> int:
@@ -231,36 +231,36 @@ class Logs:
 
 def _set_level(root: logging.Logger, level: int) -> None:
     if root.level != level:
-        # whenever it is set, all loggers forget what they know of levels
+        # Each time it is set, all loggers drop their cached levels.
         root.setLevel(level)
 
 
 class CaptureFixture:
-    """The item's capsys, capfd ..., of which pytest's manager knows one at a time."""
+    """The item's capsys, capfd ..., of which pytest's manager holds only one at a time."""
 
     def __init__(self, manager: CaptureManager) -> None:
         self._manager = manager
         self._mine: Any = None
 
     def put_in(self) -> Any:
-        """Put this item's in place."""
+        """Install this item's fixture."""
         fixture = self._manager._capture_fixture
         self._manager._capture_fixture = self._mine
         return fixture
 
     def take_out(self, outside: Any) -> None:
-        """Keep it."""
+        """Keep this item's fixture, and restore the previous one."""
         self._mine = self._manager._capture_fixture
         self._manager._capture_fixture = outside
 
 
-# The characters that are kept of what one item prints to stdout, or to stderr: the
-# first and the last half.
+# The number of characters kept of one item's output to stdout, or to stderr: first and
+# last half.
 LONGEST = 2**24
 
 
 def shorten_middle(text: str) -> str:
-    """Return a text, or its beginning and its end."""
+    """Return a text, or its beginning and its end if it is too long."""
     if len(text) <= LONGEST:
         return text
     half = LONGEST // 2
@@ -268,7 +268,7 @@ def shorten_middle(text: str) -> str:
 
 
 def cut_captured(manager: CaptureManager) -> None:
-    """Cut what was captured into files to the beginning and the end, before anybody reads the whole into memory."""
+    """Shorten captured files to beginning and end, before their content is read into memory."""
     for capture in (
         getattr(manager._global_capturing, name, None) for name in ("out", "err")
     ):
@@ -278,7 +278,7 @@ def cut_captured(manager: CaptureManager) -> None:
 
 
 def cut_file(file: io.FileIO) -> None:
-    """Cut what was written into a file to the beginning and the end."""
+    """Shorten a file to its beginning and end."""
     if (size := file.seek(0, os.SEEK_END)) <= LONGEST:
         return
     half = LONGEST // 2
@@ -296,20 +296,20 @@ def _left_out(count: int, what: str) -> str:
 
 
 class DiscardOutput:
-    """What nobody says: it stays off the screen, unless -s shows everything."""
+    """Output without an owner: it is not shown, unless -s shows everything."""
 
     def __init__(self, manager: CaptureManager) -> None:
         self._manager = manager
 
     def put_in(self) -> bool:
-        """Capture; return whether it does."""
+        """Start capturing; return whether capturing is active."""
         if CapturedStreams.in_debugger:
             return False
         self._manager.resume_global_capture()
         return True
 
     def take_out(self, outside: bool) -> None:
-        """Forget what was captured."""
+        """Discard the captured output."""
         if outside:
             self._manager.suspend_global_capture(in_=False)
             cut_captured(self._manager)
@@ -317,10 +317,10 @@ class DiscardOutput:
 
 
 class CapturedStreams:
-    """What is captured of stdout and stderr for the item's report."""
+    """The captured stdout and stderr for the item's report."""
 
     in_debugger = False
-    """Whether pdb has the terminal: capturing then stays off. Set for the class."""
+    """Whether pdb has the terminal, so that capturing stays off; set on the class."""
 
     def __init__(self, manager: CaptureManager, fixture: CaptureFixture) -> None:
         self._manager = manager
@@ -329,9 +329,9 @@ class CapturedStreams:
         self._sizes = dict.fromkeys(self.texts, 0)
 
     def put_in(self) -> tuple[Any] | None:
-        """Capture; return the fixture that was there, None if nothing is captured."""
+        """Start capturing; return the previous fixture, None if nothing is captured."""
         if CapturedStreams.in_debugger:
-            # a hook call of another item may have resumed it
+            # A hook call of another item may have resumed it.
             self._manager.suspend(in_=True)
             return None
         fixtures = self._fixture.put_in()
@@ -340,7 +340,7 @@ class CapturedStreams:
         return (fixtures,)
 
     def take_out(self, outside: tuple[Any] | None) -> None:
-        """Keep what was captured."""
+        """Keep the captured output."""
         if outside is None:
             return
         try:
@@ -361,24 +361,24 @@ class CapturedStreams:
 
 
 class RunningLoop:
-    """asyncio's one running loop of a thread: bodies that take turns must not see each other's."""
+    """asyncio's running loop of a thread: bodies that take turns must not see each other's."""
 
     def __init__(self) -> None:
         self._mine: asyncio.AbstractEventLoop | None = None
 
     def put_in(self) -> asyncio.AbstractEventLoop | None:
-        """Run in this item's loop, if it is in any."""
+        """Install this item's loop, if it has one."""
         return _swap_running_loop(self._mine)
 
     def take_out(self, outside: asyncio.AbstractEventLoop | None) -> None:
-        """Run in whichever loop was running."""
+        """Restore the previous loop."""
         self._mine = _swap_running_loop(outside)
 
 
 def _swap_running_loop(
     loop: asyncio.AbstractEventLoop | None,
 ) -> asyncio.AbstractEventLoop | None:
-    # Until somebody has imported it no loop runs.
+    # Until asyncio is imported, no loop runs.
     module: Any = sys.modules.get("asyncio")
     if module is None:
         return None
@@ -387,19 +387,20 @@ def _swap_running_loop(
     return running
 
 
-# --- Warnings: filters and records of an item's own.
+# --- Warnings: an item's own filters and records.
 
 WarningState = tuple[Any, Any, Any]
 
-# The state outside of all items: inside, the marks of whichever item pytest asks for
-# hold.
+# The state outside of all items: inside, the marks of the item that pytest asks for
+# apply.
 OUTSIDE: pytest.StashKey[WarningState] = pytest.StashKey()
 
 
 class Warnings:
-    """The warning filters and records of one item (None: of nobody), put in place for each stretch of it.
+    """The warning filters and records of one item (None: of no item), installed for each of its stretches.
 
-    pytest.warns, recwarn and filterwarnings marks then work in bodies that take turns.
+    This makes pytest.warns, recwarn and filterwarnings marks work in bodies that take
+    turns.
     """
 
     def __init__(self, config: pytest.Config, item: pytest.Item | None) -> None:
@@ -408,7 +409,8 @@ class Warnings:
         self._inside: WarningState = (list(filters), *state)
         if config.pluginmanager.has_plugin("warnings"):
             ihook = config.hook if item is None else item.ihook
-            # pytest's own, so that marks, options and -W mean what they mean elsewhere.
+            # pytest's own function, so that marks, options and -W have their usual
+            # meaning.
             recording = catch_warnings_for_item(
                 config=config, ihook=ihook, when="runtest", item=item
             )
@@ -417,22 +419,22 @@ class Warnings:
             self._recording = recording
 
     def active(self) -> InPlace:
-        """Put this warning state in place meanwhile."""
+        """Return a context with this warning state."""
         return InPlace((self,))
 
     def put_in(self) -> WarningState:
-        """Warn as this item does; return the state that was there."""
+        """Install this item's warning state; return the previous one."""
         outside = _warning_state()
         _set_warning_state(self._inside)
         return outside
 
     def take_out(self, outside: WarningState) -> None:
-        """Keep this item's state, and warn as before."""
+        """Keep this item's state, and restore the previous one."""
         self._inside = _warning_state()
         _set_warning_state(outside)
 
     def close(self) -> None:
-        """Hand the recorded warnings to pytest."""
+        """Pass the recorded warnings to pytest."""
         recording = self._recording
         self._recording = None
         if recording is not None:
@@ -441,7 +443,7 @@ class Warnings:
 
 
 def remember_warnings(config: pytest.Config) -> None:
-    """Take the present state as that outside of all items."""
+    """Save the current state as the one outside of all items."""
     config.stash[OUTSIDE] = _warning_state()
 
 
@@ -456,15 +458,14 @@ def _warning_state() -> WarningState:
 def _set_warning_state(state: WarningState) -> None:
     module: Any = warnings
     module.filters, module.showwarning, module._showwarnmsg_impl = state
-    # Modules remember which warnings they have shown; they must look at the new
-    # filters.
+    # Modules cache which warnings they have shown, and must read the new filters.
     module._filters_mutated() if hasattr(
         module, "_filters_mutated"
     ) else module._filters_mutated_lock_held()
 
 
 class ItemContext:
-    """Everything that pytest keeps one of, swapped in for each stretch of one item's body."""
+    """All of pytest's process-wide state, swapped in for each stretch of one item's body."""
 
     def __init__(self, item: pytest.Item) -> None:
         manager = item.config.pluginmanager
@@ -484,45 +485,45 @@ class ItemContext:
             self._output = None
         else:
             self._output = CapturedStreams(capture, self._fixture)
-        # Warnings are first in and last out: what the others warn of meanwhile is still
-        # this item's.
+        # Warnings are first in and last out: warnings caused by the other swaps belong
+        # to this item, too.
         self._claimed = _those_of(
             self.warnings, CurrentTest(item), self._reported, self._logs, self._output
         )
-        # The loop is none of the claims: an agent's reply is awaited in a loop of its
+        # The loop is not among the claims: an agent's reply is awaited in a loop of its
         # own.
         self._active = (self.spent, *self._claimed, RunningLoop())
 
     def begin_call(self) -> None:
-        """Prepare what caplog shows of the call phase."""
+        """Prepare caplog's records of the call phase."""
         if self._logs is not None:
             self._logs.begin_call()
 
     def active(self) -> InPlace:
-        """Put this item's state in place meanwhile."""
+        """Return a context with this item's state."""
         return InPlace(self._active)
 
     def claims(self) -> InPlace:
-        """Attribute everything printed, logged and warned of meanwhile to this item, wherever it comes from."""
+        """Return a context that attributes all output, logs and warnings to this item, whatever their source."""
         return InPlace(self._claimed)
 
     @property
     def log_level(self) -> int:
-        """From which level on the item wants logs."""
+        """The lowest level of logs that the item wants."""
         if self._logs is None:
             return logging.root.level
         return self._logs.wanted_level(logging.root.level)
 
     def fixtures(self) -> InPlace:
-        """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""
+        """Return a context with this item's warning filters, capsys ..., for setup or teardown of its fixtures."""
         return InPlace(_those_of(self._pinned, self.warnings, self._fixture))
 
     def reporting(self) -> InPlace:
-        """Tell xdist that the reports are this item's, whichever item it asked for."""
+        """Return a context in which xdist assigns reports to this item, whichever it asked for."""
         return InPlace(_those_of(self._pinned, self._reported))
 
     def announce_end(self, duration: float) -> None:
-        """Tell xdist at once that the item is done, if it is not the one that xdist waits for."""
+        """Notify xdist at once that the item is done, if it is not the one that xdist waits for."""
         if (
             self._reported is not None
             and self._reported.index != self._worker.item_index
@@ -534,7 +535,7 @@ class ItemContext:
             )
 
     def add_sections(self) -> None:
-        """Add what was captured to the item's report."""
+        """Add the captured output to the item's report."""
         for name, parts in (
             self._output.texts.items() if self._output is not None else ()
         ):
@@ -548,7 +549,7 @@ class ItemContext:
             )
 
     def restore_log_records(self) -> None:
-        """Give caplog's users in teardown the records of the body: pytest cleared them for the replayed call."""
+        """Restore caplog's records of the body for teardown: pytest cleared them for the replayed call."""
         if self._logs is not None and self._logs.handler is not None:
             self._item.stash[caplog_records_key]["call"][:] = self._logs.handler.records
 
@@ -558,11 +559,11 @@ def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
 
 
 class UnattributedOutput:
-    """What belongs to no example (filler, opening), kept apart; close it at the end.
+    """Output without an example (filler, opening), kept separate; must be closed at the end.
 
-    What is printed stays off the screen, unless -s shows everything; warnings follow
-    the filters of the configuration, not those of whichever item pytest asks for, and
-    are told as nobody's.
+    Printed text is not shown, unless -s shows everything; warnings follow the
+    configuration's filters, not those of the item that pytest asks for, and are
+    reported without an owner.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -575,27 +576,27 @@ class UnattributedOutput:
         )
 
     def active(self) -> InPlace:
-        """Keep apart what is said meanwhile."""
+        """Return a context that keeps output separate."""
         return InPlace(self._swaps)
 
     def close(self) -> None:
-        """Hand the recorded warnings to pytest."""
+        """Pass the recorded warnings to pytest."""
         self._warnings.close()
 
 
 @runtime_checkable
 class WorkerInteractor(Protocol):
-    """xdist's side of a worker, whose class cannot be imported: xdist sends its source to the worker."""
+    """xdist's worker object, whose class cannot be imported: xdist sends its source to the worker."""
 
     def sendevent(self, name: str, **values: Any) -> None:
         """Send the controller an event."""
 
     def handle_command(self, command: Any) -> None:
-        """Carry out what the controller says."""
+        """Execute a command of the controller."""
 
 
 def worker_interactor(config: pytest.Config) -> Any:
-    """Return xdist's side of this worker, or None where there is none."""
+    """Return xdist's worker object; None if this is not a worker."""
     if not hasattr(config, "workerinput"):
         return None
     return next(

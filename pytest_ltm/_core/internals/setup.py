@@ -1,4 +1,4 @@
-"""Several items set up at once: the tree of set-up nodes, fixture values of an item's own, the phases of an item."""
+"""Several items set up at once: the tree of nodes, an item's own fixture values, the phases of an item."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ class TreeSetupState(SetupState):
         """Nodes that items in progress still need."""
 
     def hold_nodes(self, item: pytest.Item) -> None:
-        """Keep the item's nodes up until it is let go."""
+        """Keep the item's nodes up until `let_go`."""
         self.held.update(item.listchain())
 
     def let_go(self, item: pytest.Item) -> None:
-        """Let the item's nodes be torn down."""
+        """Release the item's nodes for teardown."""
         for node in item.listchain():
             self.held[node] -= 1
             if not self.held[node]:
                 del self.held[node]
 
     def setup(self, item: pytest.Item) -> None:
-        """Set up the nodes of the item that are not up yet: pytest's own code, on this item's own path."""
+        """Set up the item's missing nodes with pytest's own code, on the item's own path."""
         full = self.stack
         self.stack = {node: full[node] for node in item.listchain() if node in full}
         try:
@@ -101,7 +101,7 @@ def install_setup_state(session: pytest.Session) -> TreeSetupState:
     return state
 
 
-# --- LaneFixtures: fixture values of an item's own.
+# --- LaneFixtures: an item's own fixture values.
 
 FixtureDefs = list[pytest.FixtureDef[Any]]
 Pool = dict[Any, pytest.FixtureDef[Any]]
@@ -113,11 +113,11 @@ NODES_BY_SCOPE: dict[str, type[Node]] = {
 
 
 class LaneFixtures(dict[str, FixtureDefs]):
-    """Name -> fixture definitions for one item: like pytest's, but with cached values of their own.
+    """Name -> fixture definitions for one item: like pytest's, but with their own cached values.
 
-    Function-scoped ones are the item's alone; wider ones are shared, through `pool`, by
-    the items that pytest would let share them; session-scoped ones without parameters
-    are pytest's own.
+    Function-scoped ones belong to the item alone; wider ones are shared, through
+    `pool`, by the items for which pytest would share them; session-scoped ones without
+    parameters are pytest's own.
     """
 
     def __init__(self, item: pytest.Item, pool: Pool) -> None:
@@ -130,7 +130,7 @@ class LaneFixtures(dict[str, FixtureDefs]):
             self[name] = [self._mine(definition) for definition in self[name]]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the definitions; `request.getfixturevalue` comes here, too, with names not seen before."""
+        """Return the definitions; `request.getfixturevalue` also calls it with new names."""
         if name not in self:
             where = self._item if pytest.version_tuple >= (8, 1) else self._item.nodeid
             result = self._item.session._fixturemanager.getfixturedefs(name, where)
@@ -181,25 +181,25 @@ def _copy_fixture_definition(
 
 
 def prepare_fixtures(item: pytest.Item, pool: Pool) -> None:
-    """Give the item fixture values of its own; before its setup."""
+    """Give the item its own fixture values, before its setup."""
     cast("Any", item)._request._arg2fixturedefs = LaneFixtures(item, pool)
 
 
 def dispose_fixtures(item: pytest.Item) -> None:
-    """Let fixture values go after the teardown, as pytest's own protocol does."""
+    """Release fixture values after the teardown, as pytest's own protocol does."""
     if hasattr(item, "_request"):
         cast("Any", item)._request = False
         cast("Any", item).funcargs = None
 
 
-# --- The phases of an item: run with all hooks, their reports not logged yet.
+# --- The phases of an item: run with all hooks, with their reports not yet logged.
 
-# With the separator: a user's package beside it may be called `pytest_ltm_something`.
+# With the separator: a user's package next to it may be called `pytest_ltm_something`.
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 
 def as_users_see_it(error: BaseException) -> BaseException:
-    """Return the error without our frames; one that no user's code led to as just its sentence."""
+    """Return the error without our frames; one without user frames as just its sentence."""
     for link in _exception_chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
     traceback = error.__traceback__ or (
@@ -213,7 +213,7 @@ def as_users_see_it(error: BaseException) -> BaseException:
 
 
 def users_traceback(error: BaseException) -> str:
-    """Return what the users' own code behind an error of ours raised, as Python shows it; "" where it did not."""
+    """Return the traceback of the user's code behind an error of ours, as Python shows it; "" if there is none."""
     chain = _exception_chain(error)
     elsewhere = next((link for link in chain if isinstance(link, Traceback)), None)
     if elsewhere is not None:
@@ -243,7 +243,7 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
     while traceback is not None:
         frame = traceback.tb_frame
         module = str(frame.f_globals.get("__name__", ""))
-        # As the methods of a dataclass are.
+        # Like the methods of a dataclass.
         is_generated = module.startswith(f"{Path(PACKAGE).name}.")
         if not (
             frame.f_code.co_filename.startswith(PACKAGE)
@@ -264,7 +264,7 @@ def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestRepo
 
 
 def show_text_alone(item: pytest.Item, error: BaseException) -> None:
-    """Have this error shown as its text, at the item's test: no traceback leads to a verdict, and one takes long."""
+    """Show this error as only its text, at the item's test: a traceback says nothing about a verdict, and is slow."""
     text = str(error)
     headline = f"{type(error).__name__}: {text}".partition("\n")[0]
     crash = ReprFileLocation(str(item.path), (item.location[1] or 0) + 1, headline)
@@ -276,7 +276,7 @@ def show_text_alone(item: pytest.Item, error: BaseException) -> None:
 
 
 def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
-    """Have `--junitxml` say that the test's body raised, where it has this report: to it such an error is setup's."""
+    """Make `--junitxml` attribute this error to the test's body: it assumes that such a report comes from setup."""
     if not config.getoption("xmlpath", None):
         return
     from _pytest.junitxml import xml_key
@@ -294,14 +294,14 @@ def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
 def failed_setup(
     item: pytest.Item, error: BaseException, *, begun: bool
 ) -> pytest.TestReport:
-    """Return the report of a setup that raised the error, in place of the one that passed: pytest shows ERROR.
+    """Return a report of a failed setup with this error, in place of the passed one: pytest shows ERROR.
 
-    Where none was begun, plugins that wrap setups are told of this one.
+    If no setup was begun, this one runs inside the plugins' wrappers of setups.
     """
     users_error = as_users_see_it(error)
 
     def raise_it() -> None:
-        # Hidden behind the user's frames; where there are none, pytest must have one to
+        # Hidden behind the user's frames; without those, pytest needs one frame to
         # show.
         __tracebackhide__ = users_error.__traceback__ is not None
         raise users_error
@@ -321,7 +321,7 @@ def failed_setup(
 
 
 def empty_teardown(item: pytest.Item) -> pytest.TestReport:
-    """Return the report of the teardown of an item that was never set up: plugins wait for it."""
+    """Return a teardown report for an item that was never set up, because plugins wait for it."""
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
         lambda: _only_wrappers(
             item, "pytest_runtest_teardown", lambda: None, nextitem=None
@@ -337,7 +337,7 @@ def empty_teardown(item: pytest.Item) -> pytest.TestReport:
 def _only_wrappers(
     item: pytest.Item, name: str, phase: Callable[[], None], **arguments: Any
 ) -> None:
-    """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
+    """Run a function in place of a phase, inside the plugins' wrappers: some keep state there for the report."""
     manager = item.config.pluginmanager
     everybody = {
         hookimpl.plugin for hookimpl in getattr(manager.hook, name).get_hookimpls()
@@ -353,8 +353,8 @@ def _only_wrappers(
 
 
 def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
-    """Return label and success of a subtest's report, of pytest 9 or of pytest-subtests; None for any other."""
-    context: Any = getattr(report, "context", None)  # of no other report
+    """Return label and success of a subtest's report, from pytest 9 or pytest-subtests; None for any other."""
+    context: Any = getattr(report, "context", None)  # Other reports have no context.
     if context is None or report.skipped or hasattr(report, "wasxfail"):
         return None
     keywords = [f"{name}={value}" for name, value in context.kwargs.items()]
@@ -364,7 +364,7 @@ def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
 
 
 def show_item(item: pytest.Item) -> None:
-    """Show the item as `--setup-show` does."""
+    """Show the item in the format of `--setup-show`."""
     if pytest.version_tuple >= (9, 1):
         show_test_item(item, add_space=True)
     else:
@@ -372,10 +372,9 @@ def show_item(item: pytest.Item) -> None:
 
 
 def last_teardown(item: pytest.Item) -> pytest.TestReport:
-    """Tear down whatever is still up, and return the report of it as that of a second teardown of this item.
+    """Tear down everything still up, and return its report as that of a second teardown of this item.
 
-    Plugins that keep state for each item have let go of it, so they hear of the report
-    only.
+    Plugins have already released their state for the item, so they get only the report.
     """
     state = cast("Any", item.session)._setupstate
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
@@ -384,16 +383,16 @@ def last_teardown(item: pytest.Item) -> pytest.TestReport:
     return pytest.TestReport.from_item_and_call(item, call)
 
 
-# --- What other plugins wrap around the protocol of an item.
+# --- Other plugins' wrappers of an item's protocol.
 
 PROTOCOL = "pytest_runtest_protocol"
-# The hook with their wrappers alone, and the item that follows each; absent where there
-# are none.
+# The hook with only their wrappers, and the successor of each item; absent without such
+# wrappers.
 OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.StashKey()
 
 
 class Unwrapped:
-    """Stand in for the protocol hook, without the wrappers put around each item."""
+    """A proxy of the protocol hook without the wrappers that run for each item."""
 
     def __init__(self, hook: Any, other_hook: Any) -> None:
         self._hook = hook
@@ -404,16 +403,16 @@ class Unwrapped:
         return self._rest(**arguments)
 
     def __getattr__(self, name: str) -> Any:
-        """Be the hook in all else: plugins may come and go."""
+        """Delegate everything else to the hook: plugins may be added or removed."""
         return getattr(self._hook, name)
 
 
 @contextmanager
 def one_by_one(session: pytest.Session) -> Iterator[None]:
-    """Have other plugins wrap each item meanwhile, not what pytest asks for, in which others begin and end.
+    """Make other plugins wrap each item separately; within the one that pytest asks for, others begin and end.
 
-    What pytest itself wraps around the protocol a `ItemContext` swaps, or it watches the
-    process.
+    pytest's own wrappers of the protocol are swapped by an `ItemContext`, or watch the
+    whole process.
     """
     config = session.config
     manager = config.pluginmanager
@@ -449,9 +448,9 @@ def _is_wrapper(implementation: Any) -> bool:
 
 
 class ProtocolWrappers:
-    """What other plugins wrap around one item: entered before its setup, left once it has been reported.
+    """Other plugins' wrappers of one item: entered before its setup, left after its report.
 
-    It stands still in a greenlet of its own meanwhile, where it keeps its context
+    In between, they are suspended in a greenlet of their own, which keeps their context
     variables.
     """
 
@@ -465,7 +464,7 @@ class ProtocolWrappers:
         hook, following = self._item.config.stash.get(OTHERS, (None, {}))
         if hook is None or self._green is not None:
             return
-        # Which item really is next nobody knows yet.
+        # The real next item is not known yet.
         arguments = {"item": self._item, "nextitem": following.get(self._item)}
         green = self._green = greenlet(
             lambda: hook.call_extra([_stand_still], arguments)
@@ -506,7 +505,7 @@ def _stand_still() -> bool:
 
 
 def never_rerun(item: pytest.Item) -> None:
-    """Take away the mark by which plugins rerun what fails: a second attempt would be another conversation."""
+    """Remove the mark by which plugins rerun failures: a second attempt would be another conversation."""
     for node in item.listchain():
         node.own_markers[:] = [
             mark for mark in node.own_markers if mark.name != "flaky"
@@ -514,21 +513,21 @@ def never_rerun(item: pytest.Item) -> None:
 
 
 def keep_in_one_thread(item: pytest.Item) -> None:
-    """Mark an item for pytest-run-parallel: a scenario speaks from the thread of its conversation only."""
+    """Mark an item for pytest-run-parallel: a scenario may only send from the thread of its conversation."""
     markers: list[str] = item.config.getini("markers")
     if any(marker.startswith("thread_unsafe") for marker in markers):
         item.add_marker("thread_unsafe")
 
 
-# --- `--stepwise` where items do not end in their order: none may be left behind.
+# --- `--stepwise` if items do not end in order: none may be skipped.
 
 
 def leave_none_behind(
     session: pytest.Session, is_reported: Callable[[pytest.Item], bool]
 ) -> None:
-    """Have the next `--stepwise` begin with the first item that was still in progress when an item failed.
+    """Make the next `--stepwise` begin with the first item that was still in progress at a failure.
 
-    pytest takes every item before the failed one for passed.
+    pytest assumes that every item before the failed one has passed.
     """
     plugin: Any = session.config.pluginmanager.get_plugin("stepwiseplugin")
     if plugin is None:
@@ -541,7 +540,7 @@ def leave_none_behind(
         name = "lastfailed"
     failed = getattr(holder, name)
     for item in session.items if failed is not None else ():
-        # Before 9.2 pytest keeps node ids as texts.
+        # Before 9.2 pytest stores node ids as texts.
         identity = item.nodeid if isinstance(failed, str) else item.id  # type: ignore[attr-defined,unused-ignore]
         if identity == failed:
             return

@@ -1,4 +1,4 @@
-"""What agents say in threads of their own: prints, logs, warnings; kept there, and said again in their item's place.
+"""Output of agents in their own threads: prints, logs and warnings are captured, and replayed for their item.
 
 `_pytest.capture` sets sys.stdout and sys.stderr by calling `setattr`, which is looked
 up in the module first.
@@ -22,7 +22,7 @@ _STREAMS = ("stdout", "stderr")
 
 
 class _Routed:
-    """sys.stdout or sys.stderr: what an agent's thread writes there is kept, anything else passes."""
+    """sys.stdout or sys.stderr: captures the output of agents' threads, and passes on everything else."""
 
     def __init__(self, name: str, file: Any) -> None:
         self._name = name
@@ -54,7 +54,7 @@ def _set_routed(where: Any, name: str, value: Any) -> None:
 
 @contextmanager
 def route_agent_output() -> Iterator[None]:
-    """Within the block keep what is said in agents' threads until their conversations go on."""
+    """Capture the output of agents' threads in the block until their conversations continue."""
     with _route_streams(), _route_logging(), _route_warnings():
         yield
 
@@ -140,14 +140,14 @@ def _route_warnings() -> Iterator[None]:
 
 
 def _warning_category(message: Any, category: Any) -> Any:
-    """Return what `warnings.warn` takes for the category."""
+    """Return the category as `warnings.warn` determines it."""
     if isinstance(message, Warning):
         return type(message)
     return category or UserWarning
 
 
 def _is_wanted(logger: logging.Logger, level: int, root_level: int) -> bool:
-    """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
+    """Return the result of `Logger.isEnabledFor` if the root logger had this level."""
     if logger.disabled or logger.manager.disable >= level:
         return False
     ancestor: logging.Logger | None = logger

@@ -1,1 +1,1 @@
-"""What everything stands on: files, locks, values that processes share, data from files, secrets, the clock, errors."""
+"""The base of all modules: files, locks, values shared by processes, data from files, secrets, the clock, errors."""

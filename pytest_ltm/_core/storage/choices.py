@@ -11,7 +11,7 @@ from pytest_ltm._core.storage.errors import (
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Return the reader of one of several words."""
+    """Return the parser of one of several words."""
 
     def read(text: str) -> str:
         if text not in choices:

@@ -1,4 +1,4 @@
-"""Clock and SimulatedClock: the only module that may ask what time it is."""
+"""Clock and its implementations: the only module that may ask for the time."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from typing import Protocol
 
 from pytest_ltm._core.storage.errors import ScenarioError, Stopped
 
-# These are kept so that freezegun, which replaces what modules have imported, leaves
-# our own time alone.
+# Kept here so that freezegun, which replaces names in modules, does not affect our own
+# time.
 _now = datetime.now
 thread_seconds = partial(time.thread_time)
-"""Returns the seconds of the processor that this thread has used."""
+"""Returns the processor time of this thread in seconds."""
 stopwatch_seconds = partial(time.perf_counter)
 """Returns seconds from an arbitrary start: for durations in `timings.jsonl` and progress only."""
 
-# Where simulated time begins: a fixed Monday morning, so that equal runs tell equal
+# The start of simulated time: a fixed Monday morning, so that equal runs have equal
 # times.
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 
 
 class Clock(Protocol):
-    """The time that the conversation lives in."""
+    """The time of a conversation."""
 
     real: bool
-    """Whether it is the wall clock, which runs by itself."""
+    """Whether it is the real clock, which runs on its own."""
 
     @property
     def now(self) -> datetime:
@@ -43,14 +43,14 @@ class Clock(Protocol):
         """Let time pass until `to`."""
 
     def tick(self) -> datetime | None:
-        """Look at the wall, before a message and after a reply, and hold what it says; None: it has no say here."""
+        """Read the real time, before a message and after a reply, and keep it as `now`; None for a simulated clock."""
 
     def jump_to_recorded(self, recorded: datetime) -> None:
-        """Be where a recorded conversation was: nobody waits, and nobody is told."""
+        """Set the clock to a recorded time without waiting or notifying."""
 
 
 class SimulatedClock:
-    """A clock that stands still except where the scheduler lets time pass."""
+    """A clock that moves only when the scheduler lets time pass."""
 
     real = False
 
@@ -63,13 +63,13 @@ class SimulatedClock:
         return self._time
 
     def advance(self, to: datetime) -> None:
-        """Jump forward to `to`; a jump backwards is a bug of ours."""
+        """Jump forward to `to`; ValueError for a jump backwards, which is a bug of ours."""
         if to < self._time:
             raise ValueError(f"time cannot go back from {self._time} to {to}")
         self._time = to
 
     def tick(self) -> datetime | None:
-        """Return None: it moves only where it is told to."""
+        """Return None: it moves only on request."""
         return None
 
     def jump_to_recorded(self, recorded: datetime) -> None:
@@ -78,7 +78,7 @@ class SimulatedClock:
 
 
 class SignallingClock(SimulatedClock):
-    """A simulated clock that says when it has jumped: for agents that live outside this process."""
+    """A simulated clock that signals its jumps, for agents outside this process."""
 
     def __init__(
         self, jumped: Callable[[datetime, datetime], object], start: datetime = START
@@ -102,10 +102,10 @@ class SignallingClock(SimulatedClock):
 
 
 class WallClock:
-    """The time on the wall: a wait really waits. Equal runs then have unequal times in their journals.
+    """The real time: a wait really waits. Equal runs then have different times in their journals.
 
-    It says what it said last until it looks again (`tick`), so that what is written
-    down is all that was ever acted on.
+    `now` stays the same until the next `tick`, so that the journal has every time that
+    was acted on.
     """
 
     real = True
@@ -121,17 +121,17 @@ class WallClock:
 
     @property
     def now(self) -> datetime:
-        """The time on the wall when it was last looked at."""
+        """The real time at the last tick."""
         return self._time
 
     def advance(self, to: datetime) -> None:
-        """Sleep until `to`, however often sleep returns too early."""
+        """Sleep until `to`, even if sleep returns too early."""
         while (seconds_left := (to - self._wall()).total_seconds()) > 0:
             self._sleep(seconds_left)
         self._time = max(to, self._time)
 
     def tick(self) -> datetime | None:
-        """Look at the wall; a wall clock that was put back does not turn back the conversation."""
+        """Read the real time; if the system clock is set back, the conversation's time is not."""
         self._time = max(self._wall(), self._time)
         return self._time
 
@@ -141,26 +141,27 @@ class WallClock:
 
 
 def wall_time() -> datetime:
-    """Return the time on the wall: for `timings.jsonl` and run ids only."""
+    """Return the wall time: for `timings.jsonl` and run ids only."""
     return _now(timezone.utc)
 
 
 def can_interrupt() -> bool:
-    """Whether a limit can be kept here: a main thread, and a system with interval timers (not Windows)."""
+    """Return whether limits work here: in the main thread, on a system with interval timers (not Windows)."""
     return (
         sys.platform != "win32"
         and threading.current_thread() is threading.main_thread()
-        # None: somebody's C code handles the signal, and Python could not give it back.
+        # None: foreign C code handles the signal, and Python could not restore it.
         and _signal.getsignal(signal.SIGALRM) is not None
     )
 
 
-# --- Pauses: Ctrl-Z, SIGSTOP, a machine that sleeps. What goes by meanwhile is no time
-# that anybody was slow in.
+# --- Pauses: Ctrl-Z, SIGSTOP, a sleeping machine. Time during a pause does not count
+# against any limit.
 
-# How often this process was stopped and went on, where somebody hears the signal.
+# The number of times that this process was stopped and continued, if SIGCONT is
+# handled.
 _continued = [0]
-# By system: a clock that goes on while the machine sleeps, and one that does not.
+# By system: a clock that runs while the machine sleeps, and one that does not.
 _SLEEPS = {
     "linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
     "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW"),
@@ -171,12 +172,12 @@ _CLOCKS = [
 
 
 def goes_on(*_: object) -> None:
-    """Note that this process was stopped and goes on: the handler of SIGCONT."""
+    """Record that this process was stopped and continues: the handler of SIGCONT."""
     _continued[0] += 1
 
 
 def process_pauses() -> tuple[int, float]:
-    """Return how often this process was stopped so far, and seconds that the machine slept: for `paused_since`."""
+    """Return the number of stops of this process, and the machine's sleep in seconds, for `paused_since`."""
     if sys.platform == "win32":
         return _continued[0], 0.0
     if len(_CLOCKS) < 2:
@@ -186,17 +187,17 @@ def process_pauses() -> tuple[int, float]:
 
 
 def paused_since(pauses: tuple[int, float]) -> bool:
-    """Return whether this process was stopped, or its machine slept, since `pauses` was asked."""
+    """Return whether this process was stopped, or its machine slept, since `pauses` was taken."""
     continued, slept = process_pauses()
     return continued != pauses[0] or slept > pauses[1] + 1.0
 
 
-# What ends a sleep in a thread, which hears no Ctrl-C.
+# Ends a sleep in a thread, which does not receive Ctrl-C.
 WAKE: ContextVar[threading.Event | None] = ContextVar("WAKE", default=None)
 
 
 def sleep_interruptibly(seconds: float) -> None:
-    """Let real time pass: for the waits between two attempts. Ctrl-C ends it; Stopped where `WAKE` does."""
+    """Wait in real time between two attempts; Ctrl-C ends the wait, and `WAKE` with Stopped."""
     wake = WAKE.get()
     if wake is None:
         time.sleep(seconds)
@@ -242,5 +243,5 @@ def duration(value: str | float | timedelta) -> timedelta:
 
 
 def describe_duration(length: timedelta) -> str:
-    """Return `2 days, 3:04:05` as people read it (never `timedelta.seconds`, which forgets the days)."""
+    """Return `2 days, 3:04:05` in readable form (never `timedelta.seconds`, which drops the days)."""
     return str(timedelta(seconds=round(length.total_seconds())))

@@ -1,9 +1,9 @@
-"""Disk: files that grow by whole lines or change as a whole, and what is read of them; a refusal is a DiskFault.
+"""Disk: files that grow by whole lines or are replaced as a whole, and reading them; a refusal is a DiskFault.
 
 A killed process loses nothing that `append` or `write_whole` has returned from. A
-machine that loses its power may lose what is younger than LASTING_SECONDS, or older
-where many files grow and the disk is slow: asking it (fsync) for every event would cost
-more than the event.
+machine that loses its power may lose data younger than LASTING_SECONDS, or older data
+if many files grow and the disk is slow: an fsync for every event would cost more than
+the event.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from weakref import WeakSet
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, LtmError
 
-# The shortest time between two flushes to disk: each reply of an agent that takes as
+# The minimum interval between two flushes to disk: each reply of an agent that takes as
 # long.
 LASTING_SECONDS = 1.0
-# How many times as long as its flush a file rests for each file that is open: waiting for
-# a slow disk takes a quarter of the time at most.
+# After a flush, a file waits this many times the flush's duration for each open file, so
+# that a slow disk takes up a quarter of the time at most.
 _REST = 4
 
 
-# Bytes as they are, and no symbolic link in the place of the file: who knows where it
-# leads.
+# Raw bytes, and no symbolic link in place of the file, since it may lead anywhere.
 _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-# Nobody may ever open the other end of a FIFO.
+# The other end of a FIFO may never be opened.
 _UNWAITING = getattr(os, "O_NONBLOCK", 0)
 _PRIVATE = 0o700
 
@@ -44,12 +43,12 @@ _OPEN = WeakSet["Appender"]()
 
 
 class Appender:
-    """A file that grows; the process that makes one must be its only writer."""
+    """A file that grows; the process that creates one must be its only writer."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._path = path
         self._due = 0.0
-        """When the next flush is due, on the stopwatch: the first at once."""
+        """When the next flush is due, on the stopwatch; the first is due at once."""
         self._process = os.getpid()
         flags = (
             os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
@@ -64,7 +63,7 @@ class Appender:
         _OPEN.add(self)
 
     def append(self, data: bytes, *, lasting: bool = False) -> None:
-        """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
+        """Append data, all or nothing; `lasting`: it must survive a loss of power."""
         if self._file is None:
             raise disk_fault(self._path, "it is closed")
         if os.getpid() != self._process:
@@ -81,7 +80,7 @@ class Appender:
             raise disk_fault(self._path, error) from error
 
     def sync(self) -> None:
-        """Ask the disk to keep what is there."""
+        """Flush the written data to disk."""
         if self._file is not None:
             began = stopwatch_seconds()
             try:
@@ -92,7 +91,7 @@ class Appender:
             self._due = now + max(LASTING_SECONDS, _REST * len(_OPEN) * (now - began))
 
     def close(self) -> None:
-        """Make sure that everything is on disk; nothing happens the second time."""
+        """Ensure that everything is on disk; a second call does nothing."""
         if self._file is None:
             return
         try:
@@ -105,7 +104,7 @@ class Appender:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading; OSError, too, for a FIFO or device, at which a reader might wait without end."""
+    """Open a file for reading; OSError even for a FIFO or device, which might block forever."""
     file = open(  # noqa: SIM115
         path, "rb", opener=lambda name, flags: os.open(name, flags | _UNWAITING)
     )
@@ -116,15 +115,15 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a file; OSError, too, for what `open_regular` refuses."""
+    """Return the content of a file; OSError even for files that `open_regular` refuses."""
     with open_regular(path) as file:
         return file.read()
 
 
 def refuse_named_pipe(path: Path) -> None:
-    """Raise OSError for a FIFO, at which a writer might wait without end.
+    """Raise OSError for a FIFO, which might block a writer forever.
 
-    `/dev/stdout` is none, even where a shell has made it a pipe: somebody reads that.
+    `/dev/stdout` is allowed, even if a shell has made it a pipe: that has a reader.
     """
     if path.resolve().is_fifo():
         raise OSError(errno.EINVAL, "it is not a regular file")
@@ -143,15 +142,15 @@ def open_text(
 
 
 def read_text(path: Path, errors: str = "strict") -> str:
-    """Return a file's text in UTF-8; OSError, too, for what `open_regular` refuses."""
+    """Return a file's text in UTF-8; OSError even for files that `open_regular` refuses."""
     with open_text(path, errors=errors) as file:
         return file.read()
 
 
 def make_private(folder: Path, *, exist_ok: bool = False) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone; what is there stays as it is.
+    """Create a folder and its missing parents with access for the owner only; existing ones are unchanged.
 
-    Raises OSError, as for a folder that is there already unless that is `exist_ok`.
+    Raises OSError, including for an existing folder unless `exist_ok`.
     """
     missing = [parent for parent in folder.parents if not parent.exists()]
     for parent in reversed(missing):
@@ -161,13 +160,13 @@ def make_private(folder: Path, *, exist_ok: bool = False) -> None:
 
 @contextlib.contextmanager
 def build_folder(path: Path) -> Iterator[Path]:
-    """Build a folder so that everybody, at any time, finds all of it or nothing; yields where to build it.
+    """Build a folder so that other processes see all of it or nothing; yields the path to build at.
 
-    A folder that is there must be empty. Raises LtmError if it cannot be written.
+    An existing folder must be empty. Raises LtmError if it cannot be written.
     """
     beside = path.with_name(f".{path.name}.new")
     try:
-        shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(beside, ignore_errors=True)  # Left by a process that was killed.
         make_private(beside)
         yield beside
         if path.exists():
@@ -184,7 +183,7 @@ def build_folder(path: Path) -> Iterator[Path]:
 def append_line(
     file: IO[str] | Appender | None, line: str, *, lasting: bool = False
 ) -> None:
-    """Add a line to a file that grows, or to one that was given; None: nothing is kept. DiskFault if it is refused."""
+    """Append a line to an Appender or a given file; None: nothing is kept. DiskFault if it cannot be written."""
     if isinstance(file, Appender):
         file.append(line.encode(), lasting=lasting)
     elif file is not None:
@@ -198,7 +197,7 @@ def append_line(
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
-    """Write a file so that everybody, at any time, finds either the old one or the new one; DiskFault if refused."""
+    """Write a file so that other processes see either the old or the new one; DiskFault if it cannot be written."""
     try:
         _replace_file(path, data, lasting)
     except OSError as error:
@@ -206,9 +205,9 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = False) -> None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write what a user asked for, with the folders above it, as `write_whole` does; LtmError if it cannot be written.
+    """Write a user's output file, with its parent folders, like `write_whole`; LtmError if it cannot be written.
 
-    A link stays one, and a device or this process's own pipe is written to.
+    A link stays a link, and a device or this process's own pipe is written to directly.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +235,9 @@ def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
         try:
             beside.replace(path)
         except FileNotFoundError:
-            if not path.exists():  # else another process wrote it at the same moment, and took this file for its own
+            # Otherwise another process wrote it at the same moment, and renamed this
+            # temporary file.
+            if not path.exists():
                 raise
     except OSError:
         with contextlib.suppress(OSError):
@@ -245,7 +246,7 @@ def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
 
 
 def disk_fault(path: object, why: OSError | str) -> DiskFault:
-    """Return the fault of a disk that does not take what must be kept."""
+    """Return the fault of a disk that cannot be written."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
     is_folder_gone = isinstance(path, Path) and not path.parent.exists()
     if is_folder_gone:
@@ -256,22 +257,22 @@ def disk_fault(path: object, why: OSError | str) -> DiskFault:
 
 
 def _append_all(file: int, data: bytes) -> None:
-    """Add to the end of a file, all of it or nothing."""
+    """Append data to a file, all or nothing."""
     remaining = memoryview(data)
     try:
         while remaining:
             remaining = remaining[os.write(file, remaining) :]
     except OSError:
         with contextlib.suppress(OSError):
-            # half a line would be dropped by the reader, too
+            # The reader would drop half a line, too.
             os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(remaining)))
         raise
 
 
-# --- Images: files whose content is passed on as it is; nothing here decodes one.
+# --- Images: files whose content is passed on unchanged; nothing here decodes one.
 
-# The largest file that is sent, as base64 a third larger: services take no more than
-# about that.
+# The largest file that is sent; base64 makes it a third larger, which is about the
+# limit of services.
 MAX_IMAGE_BYTES = 20_000_000
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

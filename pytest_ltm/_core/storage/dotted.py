@@ -1,4 +1,4 @@
-"""Imports by name: what a dotted path of the user names, and a package's own names when they are first used."""
+"""Imports by name: dotted paths given by the user, and a package's own names on first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_dotted(spec: str) -> bool:
-    """Whether the spec has the form of a dotted path with at least two names."""
+    """Return whether the spec has the form of a dotted path with at least two names."""
     module, colon, attributes = spec.partition(":")
     names = [*module.split("."), *(attributes.split(".") if colon else [])]
     return len(names) > 1 and all(name.isidentifier() for name in names)
@@ -31,8 +31,8 @@ def is_dotted(spec: str) -> bool:
 class DottedPath:
     """One dotted path, `pkg.mod:attr.attr` or `pkg.mod.attr`.
 
-    `what` it is to name; the `error` that tells what is wrong with it. `may_be_module`:
-    one name alone is a module.
+    `what`: the noun for the object in errors; `error`: the type of the errors.
+    `may_be_module`: a single name is a module.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class DottedPath:
         self._error = error
 
     def resolve(self, base: pathlib.Path | None = None) -> object:
-        """Return what the path names.
+        """Return the object that the path names.
 
-        What `base` (default: the working directory) or its folder `src` has comes before
-        what is installed under the same name. The folder stays on `sys.path`, so that
-        its own later imports work.
+        Modules in `base` (default: the working directory) or its folder `src` take
+        precedence over installed ones. The folder stays on `sys.path`, so that its own
+        later imports work.
         """
         if not is_dotted(self.spec) and not (
             self._may_be_module and self.spec.isidentifier()
@@ -88,13 +88,13 @@ class DottedPath:
         return self._error(f"{self.what} {self.spec!r}{colon} {text}")
 
     def _import(self, name: str) -> ModuleType | None:
-        """Return the module, None if it or one that should hold it does not exist; an error if it raises."""
+        """Return the module; None if it or a parent does not exist, an error if importing it raises."""
         try:
             return importlib.import_module(name)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            # The same error comes from an import inside the module, which is that
+            # An import inside the module raises the same error, which is then that
             # module's fault.
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             if missing is not None and f"{name}.".startswith(f"{missing}."):
@@ -104,7 +104,7 @@ class DottedPath:
             ) from error
 
     def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
-        """Return a module, one of the folder's own first; its place stays on `sys.path` if that works."""
+        """Return a module, preferring the folder's own; the folder stays on `sys.path` if that works."""
         place = _own_place(folder, name)
         module = None
         sys.path[:0] = place
@@ -137,14 +137,14 @@ class DottedPath:
 
 
 def _own_place(folder: pathlib.Path, name: str) -> list[str]:
-    """Return the folder that has a module and is not on `sys.path` yet; none if the module is imported."""
+    """Return the folder that contains a module and is not on `sys.path` yet; empty if the module is imported."""
     places = [] if name in sys.modules else [folder, folder / "src"]
     own_places = [str(place) for place in places if _has_module(place, name)]
     return [place for place in own_places[:1] if place not in sys.path]
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
-    if len(name) > 80:  # for which a system may have no file
+    if len(name) > 80:  # A system may not allow longer file names.
         return False
     if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
         return True
@@ -153,7 +153,7 @@ def _has_module(folder: pathlib.Path, name: str) -> bool:
 
 
 def _module_hint(folder: pathlib.Path, name: str) -> str:
-    """Return what is in the folder instead of a module: a notebook, or one with a near name."""
+    """Return a hint at a notebook, or a module with a similar name, in the folder."""
     # Looked up in a list: a system may refuse to be asked for a file of a long name.
     if f"{name}.ipynb" in {path.name for path in folder.glob("*")}:
         return f" {name}.ipynb is a notebook: save the bot's cells as {name}.py"
@@ -166,15 +166,15 @@ def _module_hint(folder: pathlib.Path, name: str) -> str:
 
 
 def _line_of(error: BaseException) -> str:
-    """Return where the code of a module raised while it was imported, ` (bot.py:3)`; "" where nothing of it ran."""
-    if isinstance(error, SyntaxError):  # whose text says it
+    """Return where a module's own code raised during its import, ` (bot.py:3)`; "" if none of it ran."""
+    if isinstance(error, SyntaxError):  # The text of a SyntaxError includes it.
         return ""
     return line_of_error(error, (__file__, importlib.__file__))
 
 
 def _describe_object(result: object) -> str:
     name = getattr(result, "__name__", None)
-    file = getattr(result, "__file__", None)  # tells who shadows whom
+    file = getattr(result, "__file__", None)  # It reveals which module shadows another.
     where = f" ({file})" if isinstance(file, str) else ""
     if isinstance(name, str):
         return f"{type(result).__name__} {name!r}{where}"
@@ -182,9 +182,9 @@ def _describe_object(result: object) -> str:
 
 
 def lazy(place: str) -> Callable[..., Any]:
-    """Return what stands for `package.module:name`: it imports that when it is first called, with what it was given.
+    """Return a function that imports `package.module:name` on its first call, and calls it.
 
-    This is how a feature registers what is large: nothing is imported until it is used.
+    Features register large objects this way: nothing is imported until it is used.
     """
     module, _, name = place.partition(":")
 
@@ -197,10 +197,10 @@ def lazy(place: str) -> Callable[..., Any]:
 def lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
+    """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported on first use.
 
-    `homes`: a module of the package, or of another by its whole name -> the names that
-    come from it, its own modules among them, with spaces between them.
+    `homes`: a module of the package, or the full name of another -> the names that come
+    from it, including its own modules, separated by spaces.
     """
     home_of = {
         name: home if home.startswith("pytest_ltm.") else f"{package}.{home}"

@@ -29,28 +29,28 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_ltm._core.storage.secrets import redact_secrets
 
-# Characters of an error's text on one line.
+# The maximum length of an error's text on one line, in characters.
 _LONGEST = 300
 
 
 class LtmError(Exception):
     """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
 
-    # What is known where a call of foreign code failed.
+    # Details of the failed call of foreign code.
     fatal = False
     """The conversation cannot continue after it."""
     interrupted = False
-    """The call was stopped in its middle, so that what became of it is unknown."""
+    """The call was interrupted, so its effect is unknown."""
     refused = False
-    """There was a reply, which could not be used."""
+    """A reply arrived, but could not be used."""
     passing = False
     """The same message may be answered later."""
     usage: Any = None
-    """The Usage of failed attempts, as far as it is known."""
+    """The Usage of failed attempts, as far as known."""
     leak = False
-    """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
+    """The agent revealed another user's data: the example fails, and the conversation continues."""
     account: Any = ""
-    """How a reply came to be that is not an answer (docs/replies.md); "" where none came."""
+    """How an unusable reply was produced (docs/replies.md); "" if no reply came."""
 
     def __init__(self, *words: object) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class DatasetError(LtmError):
 
 
 class AgentError(LtmError):
-    """Something that was given as an agent but cannot be used as one."""
+    """An object given as an agent that cannot be used as one."""
 
 
 class AgentFault(AgentError):
@@ -115,19 +115,19 @@ class TransientFault(AgentFault):
 
 
 class ConversationOver(LtmError):
-    """The conversation cannot go on, through no fault of an example: what has not ended was not reached."""
+    """The conversation cannot continue, through no fault of an example: unfinished examples were not reached."""
 
 
 class Divergence(ConversationOver):
-    """A conversation that is being resumed does not say again what its journal holds."""
+    """A resumed conversation does not repeat its journal."""
 
 
 class DiskFault(ConversationOver):
-    """The disk does not take what must be kept: the run ends before another message is sent."""
+    """The disk cannot be written: the run ends before another message is sent."""
 
 
 class BudgetSpent(ConversationOver):
-    """What the run may spend is spent: no other message is sent in any of its conversations."""
+    """The budget of the run is spent: no further message is sent in any of its conversations."""
 
 
 class FillerError(LtmError):
@@ -136,22 +136,22 @@ class FillerError(LtmError):
 
 # Why an example has no score: it could not be judged; nothing is proven; the judge gave
 # no grade; an evaluator ran out of time; the judge or a simulated user failed; a judge,
-# or something that the agent would have to be able to do, is missing.
+# or a capability of the agent, is missing.
 WhyUnscored: TypeAlias = Literal[
     "unscored", "undecided", "ungraded", "evaluator", "judge", "user", "requires"
 ]
 
 
 class Stopped(KeyboardInterrupt):
-    """The pytest session is to stop, and another message was about to be sent; passes wherever Ctrl-C does."""
+    """The pytest session is stopping, and another message was about to be sent; passes wherever Ctrl-C does."""
 
 
 class Unmeasured(LtmError):
-    """Somebody other than the agent failed an example: it is left unscored, never a zero.
+    """An example failed through something other than the agent: it is left unscored, never a zero.
 
     Args:
         message: What happened.
-        cause: Whose fault it was, as results say it.
+        cause: The party at fault, as in results.
     """
 
     def __init__(self, message: str, *, cause: WhyUnscored) -> None:
@@ -173,11 +173,11 @@ class JudgeError(Unmeasured):
 
 
 class UserError(Unmeasured):
-    """A simulated user that said nothing of use: never scored as a zero.
+    """A simulated user without a usable message: never scored as a zero.
 
     Args:
         message: What happened.
-        cause: "user" if its model failed, "unscored" if what it said cannot be used.
+        cause: "user" if its model failed, "unscored" if its message cannot be used.
     """
 
     def __init__(self, message: str, *, cause: WhyUnscored = "user") -> None:
@@ -198,7 +198,7 @@ class LtmInternalError(LtmError):
 
 
 class Traceback(Exception):
-    """Where something was raised in the agent's process."""
+    """A traceback from the agent's process."""
 
 
 def did_you_mean(wrong: str, names_known: object) -> str:
@@ -218,23 +218,23 @@ def nearest_name(wrong: str, names_known: object) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an exception, whatever its `__str__` does."""
+    """Return the text of an exception, even if its `__str__` fails."""
     try:
-        # what `__str__` returns may be a `str` with methods of its own
+        # `__str__` may return a `str` with methods of its own.
         return str.__str__(str(error))
     except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an error message must not fail on what it reports
         return "(its text cannot be read)"
 
 
 def describe_error(error: BaseException) -> str:
-    """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
-    # before it is cut: a half is not recognised
+    """Return type and text of an exception on one printable line of limited length, even if its `__str__` fails."""
+    # Before it is cut: half a secret is not recognised.
     text = redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
     if isinstance(error, SyntaxError) and isinstance(error.text, str):
         text = f"{text}: {redact_secrets(error.text.strip())}"
     name = type(error).__name__
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    # Control characters of a foreign text must not drive the terminal that shows the
+    # Control characters of a foreign text must not affect the terminal that shows the
     # error.
     short = "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode()
@@ -249,7 +249,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def cure_for(error: BaseException) -> str:
-    """Return the way out of an error that somebody's code raised because of where it runs; else ""."""
+    """Return a cure for an error caused by where the user's code runs; else ""."""
     if isinstance(error, EOFError):
         return ". It reads from the keyboard, which nobody uses here: return the reply instead"
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -263,7 +263,7 @@ def cure_for(error: BaseException) -> str:
 
 
 def _is_of_environment(error: KeyError) -> bool:
-    """Return whether an environment variable was looked up that is not set."""
+    """Return whether the error comes from looking up an environment variable that is not set."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -271,10 +271,10 @@ def _is_of_environment(error: KeyError) -> bool:
 
 
 def line_of_error(error: BaseException, ours: tuple[str, ...] = ()) -> str:
-    """Return where somebody's code raised, ` (bot.py:3)`; "" where none of it ran.
+    """Return where the user's code raised, ` (bot.py:3)`; "" if none of it ran.
 
-    `ours`: beginnings of paths that do not count. A line of the user's own is
-    preferred to one of what is installed.
+    `ours`: path prefixes to ignore. A line of the user's own code is preferred to one
+    of an installed package.
     """
     import sysconfig
 
@@ -308,4 +308,5 @@ for _public in (
     TokenizerError,
     LtmInternalError,
 ):
-    _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
+    # The module that users import it from, as shown in tracebacks and pytest's summary.
+    _public.__module__ = "pytest_ltm"

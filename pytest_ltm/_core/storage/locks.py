@@ -1,4 +1,4 @@
-"""What several processes share: the right to write into a folder, and small JSON values that they change together.
+"""Locks: the right to write into a folder, and small JSON values that several processes change.
 
 A lock dies with its process, so that nobody has to clean up.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 NAME = ".lock"
-# Who holds the lock, for the message to others; the lock itself is the operating
+# The holder of the lock, for the message to others; the lock itself is the operating
 # system's.
 OWNER = ".owner.json"
 
@@ -39,7 +39,7 @@ class FolderLock:
         self._lock: BaseFileLock | None = None
 
     def acquire(self) -> None:
-        """Take it; InUse names who holds it."""
+        """Take the lock; InUse names its holder."""
         from filelock import FileLock, Timeout
 
         lock = FileLock(str(self._folder / NAME), is_singleton=False)
@@ -60,7 +60,7 @@ class FolderLock:
         write_whole(self._folder / OWNER, json.dumps(me).encode())
 
     def release(self) -> None:
-        """Give it back; nothing happens the second time."""
+        """Release the lock; a second call does nothing."""
         lock = self._lock
         self._lock = None
         if lock is not None:
@@ -70,7 +70,7 @@ class FolderLock:
 
 
 def lock_holder(folder: Path) -> str:
-    """Return who is writing into a folder, "" if nobody is; OSError if that cannot be told."""
+    """Return the process that is writing into a folder; "" if there is none, OSError if that is unknown."""
     if not (folder / NAME).is_file():
         return ""
     from filelock import FileLock, Timeout
@@ -85,7 +85,7 @@ def lock_holder(folder: Path) -> str:
 
 
 def lock_owner(folder: Path) -> str:
-    """Return who holds a folder's lock, or held it when it died."""
+    """Return the process that holds a folder's lock, or held it when it died."""
     try:
         owner = json.loads(read_regular(folder / OWNER))
         return f"process {int(owner['pid'])} on {str(owner['host'])[:80]!r}, since {str(owner['since'])[:40]}"
@@ -105,9 +105,9 @@ _BUSY_TRIES = 50
 class Shared:
     """A JSON object in a file, the same for all threads and processes that name the same path.
 
-    The folder is made when it is needed. Beside the file stand `NAME.lock` (kept:
-    removing it would split those who wait) and, for a moment, `NAME.new`. A process may
-    die at any point: the lock goes with it, and the file is replaced whole or not at
+    The folder is created on demand. Next to the file are `NAME.lock` (kept: removing it
+    would split the waiting processes) and, for a moment, `NAME.new`. A process may die
+    at any point: its lock is released, and the file is replaced as a whole or not at
     all.
     """
 
@@ -119,11 +119,11 @@ class Shared:
     def change(
         self, alter: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Replace the value by what `alter` makes of it ({} at first) and return that; nobody changes it meanwhile.
+        """Replace the value ({} at first) by the result of `alter`, and return it; the lock excludes other changes.
 
-        `alter` must be quick, may change its argument, must not change the same value
+        `alter` must be fast, may change its argument, must not change the same value
         again, and runs once; if it raises, nothing is changed. Raises LtmError if the
-        file holds no JSON object, or others keep it too long.
+        file does not contain a JSON object, or others hold the lock too long.
         """
         import filelock
 
@@ -144,7 +144,7 @@ class Shared:
         return value
 
     def read(self) -> dict[str, Any]:
-        """Return the value as some change left it, without waiting for a lock; LtmError if it is not a JSON object."""
+        """Return the last complete value, without waiting for a lock; LtmError if it is not a JSON object."""
         return self._value()
 
     def _value(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class Shared:
 
 
 def _retry_on_windows(call: Callable[[], Any]) -> Any:
-    """Return `call()`; on Windows a file that somebody reads cannot be replaced in that moment, nor read meanwhile."""
+    """Return `call()`, retried on Windows, where a file cannot be read and replaced at the same time."""
     for _ in range(_BUSY_TRIES):
         try:
             return call()

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: each run imports many, and needs few."""
+"""Regular expressions that are compiled on first use: each run imports many, and needs few."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 class _Later:
-    """Stands for a pattern; what is first asked of it stays with it."""
+    """A proxy for a pattern; each attribute is cached on first access."""
 
     def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
         self._compiled = compiled
@@ -19,10 +19,10 @@ class _Later:
 
 
 def made_later(compiled: Callable[[], re.Pattern[str]]) -> re.Pattern[str]:
-    """Return what serves as the pattern that a function returns, called once a method of the pattern is asked for."""
+    """Return a proxy for the pattern that a function returns, called on the first access to an attribute."""
     return cast("re.Pattern[str]", _Later(compiled))
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what serves as `re.compile(pattern, flags)`, compiled once one of its methods is asked for."""
+    """Return a proxy for `re.compile(pattern, flags)`, compiled on the first access to an attribute."""
     return made_later(lambda: re.compile(pattern, flags))

@@ -1,8 +1,8 @@
-"""The boundary: what reaches a screen or a text file passes here, so that it shows no secret and drives no terminal.
+"""Sanitizing: all text for a screen or text file passes here, to remove secrets and terminal control characters.
 
-JSON has the same door in `schema.json_text` and `codec.encode`: there secrets are taken
-out and control characters are escapes anyway. What commands print passes a Screen, and
-what pytest shows `reports/safe_output.py`.
+JSON has the same functions in `schema.json_text` and `codec.encode_record`, where
+secrets are removed and control characters are escaped. The output of commands passes a
+Screen, and pytest's output `reports/safe_output.py`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 from pytest_ltm._core.storage.secrets import HIDDEN, map_json_texts, redact_secrets
 
 _CODE = r"0?[0-79]|2\d|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2;\d{1,3};\d{1,3};\d{1,3}"
-# What sets colours and styles, and hides nothing.
+# Sequences that set colours and styles, and hide nothing.
 COLOR = re.compile(rf"(\x1b\[(?:(?:{_CODE});?){{0,5}}m)")
-# A line of a private key in PEM between the first and the last.
+# A line inside a private key in PEM.
 _OF_A_KEY = re.compile(r"\s*(?:[A-Za-z0-9+/=]*|[A-Za-z-]{1,20}: .*)\s*")
-# Format characters that Persian and emoji need and that move nothing.
+# Format characters required by Persian and emoji, which do not move the cursor.
 _JOINERS = "\u200c\u200d"
 _HARMFUL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# What a spreadsheet takes for the beginning of a formula.
+# Characters that a spreadsheet accepts as the beginning of a formula.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 
 
 def escape_unprintable(text: str) -> str:
-    r"""Return the text with what could drive a terminal as escapes: `\x1b`, bidi overrides, half surrogates.
+    r"""Return the text with terminal control characters escaped: `\x1b`, bidi overrides, half surrogates.
 
     Line feeds stay; tabs become blanks.
     """
@@ -39,22 +39,22 @@ def escape_unprintable(text: str) -> str:
 
 
 def for_screen(text: str) -> str:
-    """Return a text that a screen may show: printable, and without secrets."""
+    """Return a text for the screen: printable, and without secrets."""
     return escape_unprintable(redact_secrets(text))
 
 
 def for_file(text: str) -> bytes:
-    """Return what a file may hold of a text: without secrets; UTF-8, whatever the text holds."""
+    """Return a text for a file: without secrets, in UTF-8, whatever its characters."""
     return redact_secrets(text).encode("utf-8", "backslashreplace")
 
 
 def for_library(value: Any) -> Any:
-    """Return JSON values as another library may take them, which writes them itself: without secrets, valid UTF-8."""
+    """Return JSON values for a library that writes them itself: without secrets, valid UTF-8."""
     return map_json_texts(value, lambda text: for_file(text).decode())
 
 
 def csv_cell(value: object) -> object:
-    """Return what a table in CSV may hold of a value: an apostrophe keeps spreadsheets from taking it for a formula."""
+    """Return a value for a table in CSV: an apostrophe prevents spreadsheets from taking it as a formula."""
     if not isinstance(value, str):
         return value
     text = escape_unprintable(value)
@@ -63,13 +63,12 @@ def csv_cell(value: object) -> object:
     return text
 
 
-# The signs that tables and shortened texts are drawn with, and how a plain terminal
-# shows them.
+# The signs used in tables and shortened texts, and their forms on a plain terminal.
 _SIGNS = str.maketrans({"…": "...", "─": "-", "≤": "<", "≥": ">"})
 
 
 def is_plain(file: Any) -> bool:
-    """Return whether a terminal, or a file, shows these signs as ASCII: a dumb one, or one whose encoding lacks any."""
+    """Return whether a terminal or file needs these signs as ASCII: it is dumb, or its encoding lacks one of them."""
     try:
         "".join(map(chr, _SIGNS)).encode(getattr(file, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -78,7 +77,7 @@ def is_plain(file: Any) -> bool:
 
 
 def fit_for(file: Any, text: str) -> str:
-    """Return a text as a file can show it: in a plain one our signs in ASCII, and as escapes what it cannot encode."""
+    """Return a text as a file can show it: if plain, with our signs in ASCII and unencodable characters escaped."""
     if text.isascii() or not is_plain(file):
         return text
     encoding = getattr(file, "encoding", None) or "utf-8"
@@ -86,12 +85,11 @@ def fit_for(file: Any, text: str) -> str:
 
 
 class Screen:
-    """A file in the place of another: what is written comes out without secrets, and with escapes as visible text.
+    """A wrapper of a file that writes text without secrets and with control characters visible.
 
-    Where the file is plain, it comes out like that.
-
-    `kept`: what stays as it is, as a group; by default colours. `before` is called
-    before anything is written.
+    If the file is plain, signs are written in ASCII. `kept`: the pattern, with one
+    group, of parts left unchanged; by default colours. `before` is called before each
+    write.
     """
 
     def __init__(
@@ -109,7 +107,7 @@ class Screen:
         self._prepare()
         plain = text if text.isprintable() else self._pattern.sub("", text)
         parts = [plain]
-        # Colours go where they may stand within a key.
+        # Colours are removed where they might interrupt a key.
         if plain != text and plain == redact_secrets(plain):
             parts = self._pattern.split(text)
         plain_text = "".join(
@@ -120,7 +118,7 @@ class Screen:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several."""
+        """Write several texts."""
         self.write("".join(lines))
 
     def __getattr__(self, name: str) -> Any:
@@ -128,7 +126,7 @@ class Screen:
 
 
 class LineSanitizer:
-    """Makes lines fit to be shown one after the other: a private key has many."""
+    """Sanitizes consecutive lines, because a private key spans many."""
 
     def __init__(self) -> None:
         self._in_key = False
@@ -145,7 +143,7 @@ class LineSanitizer:
 
 
 class _Shown(dict[int, str]):
-    """Each character as a screen may show it."""
+    """Maps each character to its form on the screen."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

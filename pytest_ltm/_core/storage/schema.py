@@ -1,4 +1,4 @@
-"""Field: a cursor over data from a file, whose errors name file, line, field, what was expected and got."""
+"""Field: a cursor over a file's data, whose errors name file, line, field, and expected and actual value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.secrets import dump_json_redacted
 
-# How deeply a file's values may be nested.
+# The maximum nesting of a file's values.
 DEPTH = 100
 _SHOWN = 60
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,15 +33,15 @@ _THOUSANDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)k")
 
 
 class Field(Struct, frozen=True):
-    """One value of a file, with the way to it. Every method raises DefinitionError for a wrong value."""
+    """One value of a file, with its path. Every method raises DefinitionError for a wrong value."""
 
     value: Any
     where: str
     """The file, as errors name it."""
     path: str = ""
-    """The way to the value, such as `steps[3].wait.span`; "" is the file's whole content."""
+    """The path to the value, such as `steps[3].wait.span`; "" for the file's whole content."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Line numbers by path, from 1, where the format knows them."""
+    """Line numbers by path, from 1, if the format has them."""
 
     @property
     def line(self) -> int | None:
@@ -49,11 +49,11 @@ class Field(Struct, frozen=True):
         return self.lines.get(self.path)
 
     def error(self, expected: str, cure: str = "") -> DefinitionError:
-        """Return the error that says what was expected here and what stands here."""
+        """Return an error that states the expected and the actual value."""
         return self.fault(f"expected {expected}, got {show_value(self.value)}.{cure}")
 
     def fault(self, message: str) -> DefinitionError:
-        """Return an error with a message of its own, at this place."""
+        """Return an error with a custom message, at this place."""
         where = self.where if self.line is None else f"{self.where}:{self.line}"
         return DefinitionError(
             ": ".join(part for part in (where, self.path, message) if part)
@@ -100,14 +100,14 @@ class Field(Struct, frozen=True):
         readers: Mapping[str, Callable[[Field], Any]],
         required: Iterable[str] = (),
     ) -> dict[str, Any]:
-        """Return the values of the fields that a mapping has, by name, each as its reader returns it."""
+        """Return the values of the fields present in a mapping, by name, each parsed by its reader."""
         fields = self.mapping(readers, required)
         return {
             name: read(fields[name]) for name, read in readers.items() if name in fields
         }
 
     def items(self, of: str = "values") -> list[Field]:
-        """Return the fields of a list of whatever `of` says."""
+        """Return the fields of a list; `of`: the noun for its items in errors."""
         if not isinstance(self.value, list | tuple):
             raise self.error(f"a list of {of}")
         return [self.child(i) for i in range(len(self.value))]
@@ -120,11 +120,11 @@ class Field(Struct, frozen=True):
         return self.value
 
     def text_or_empty(self, expected: str = "a text") -> str:
-        """Return a text, which may be "" but no other blank."""
+        """Return a text, which may be "" but not otherwise blank."""
         return "" if self.value == "" else self.text(expected)
 
     def name(self) -> str:
-        """Return a name that may stand in test ids and file names."""
+        """Return a name that is valid in test ids and file names."""
         if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
             raise self.error(
                 "a name of letters, digits and _ that does not begin with a digit"
@@ -138,13 +138,13 @@ class Field(Struct, frozen=True):
         return tuple(x.text() for x in self.items("texts"))
 
     def choice(self, options: Sequence[str]) -> Any:
-        """Return one of some texts."""
+        """Return one of the given texts."""
         if self.value not in options:
             raise self.error(f"one of {', '.join(options)}")
         return self.value
 
     def whole(self, least: int | None = 0) -> int:
-        """Return a whole number of at least `least`, or any."""
+        """Return a whole number of at least `least`; None: any."""
         is_whole = isinstance(self.value, int) and not isinstance(self.value, bool)
         if not is_whole or (least is not None and self.value < least):
             raise self.error(
@@ -167,7 +167,7 @@ class Field(Struct, frozen=True):
         raise self.error(expected)
 
     def number(self, least: float, largest: float, expected: str = "a number") -> float:
-        """Return a number between `least` and `most`."""
+        """Return a number between `least` and `largest`."""
         value = self.value
         if (
             isinstance(value, bool)
@@ -233,7 +233,7 @@ class Field(Struct, frozen=True):
 
 
 def show_value(value: object) -> str:
-    """Return a value as errors show it: its repr, cut if long, and never an exception."""
+    """Return a value as errors show it: its repr, cut if long; never raises."""
     try:
         if isinstance(value, str) and not value.isprintable():
             text = ascii(value)
@@ -250,15 +250,15 @@ def _quoting_hint(value: object) -> str:
     return " In YAML, write it in quotes."
 
 
-# --- YAML files as fields with line numbers: plain data only, no anchors, no name
-# twice, of limited size.
+# --- YAML files as fields with line numbers: plain data only, without anchors or
+# duplicate names, of limited size.
 
-# The largest YAML file that is read.
+# The largest YAML file that is read, in bytes.
 MAX_BYTES = 1_000_000
 
 
 def load_yaml(path: str | Path) -> Field:
-    """Return the content of a YAML file; DefinitionError names the line of what is wrong with it."""
+    """Read a YAML file; DefinitionError names the line of a problem."""
     where = str(path)
     try:
         with open_regular(Path(path)) as file:
@@ -278,7 +278,7 @@ def load_yaml(path: str | Path) -> Field:
 
 
 def load_packaged_yaml(module: str, name: str) -> Any:
-    """Return the content of a YAML file of the package that lies beside a module (`__file__`), unchecked."""
+    """Read a YAML file of the package next to a module (`__file__`), without checks."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -286,7 +286,7 @@ def load_packaged_yaml(module: str, name: str) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Field:
-    """Return the content of a YAML text; `where` names its file in errors."""
+    """Parse a YAML text; `where` names its file in errors."""
     import yaml
 
     reader = _YamlReader(where)
@@ -317,7 +317,7 @@ def _loader_class() -> type[Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """A safe loader that refuses anchors and aliases, which can make a small file huge, and a depth without end."""
+        """A safe loader that refuses anchors and aliases, which can make a small file huge, and unlimited depth."""
 
         _depth = 0
 
@@ -328,8 +328,8 @@ def _loader_class() -> type[Any]:
                 raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
             self._depth += 1
             if self._depth > 2 * DEPTH:
-                # well below that, the reader names the line; Python's own limit may be
-                # raised
+                # Well below that, the reader names the line; Python's own limit may
+                # have been raised.
                 raise RecursionError
             node = super().compose_node(parent, index)
             self._depth -= 1
@@ -339,7 +339,7 @@ def _loader_class() -> type[Any]:
 
 
 class _YamlReader:
-    """Turns nodes into plain values and notes the line of each."""
+    """Converts nodes to plain values and records the line of each."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -388,18 +388,18 @@ class _YamlReader:
         return DefinitionError(f"{self.where}:{node.start_mark.line + 1}: {message}.")
 
 
-# --- Records: frozen data classes as JSON and back, with errors that say where a file
-# is wrong.
+# --- Records: frozen dataclasses to JSON and back, with errors that name the place in a
+# file.
 
 T = TypeVar("T")
 _HALVES = re.compile("[\ud800-\udfff]")
-# What JSON may hold as it is, and a terminal or an editor that shows the file would
-# obey; half surrogates.
+# Characters that JSON allows unescaped, but that a terminal or editor showing the file
+# would obey; lone surrogates.
 _RAW = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def number_or_text(text: str) -> int | float | str:
-    """Return the number that a value in a spec is written as, or the text that it is."""
+    """Convert a value in a spec to a number, or return it as text."""
     for read in (int, float):
         try:
             return read(text)
@@ -409,48 +409,49 @@ def number_or_text(text: str) -> int | float | str:
 
 
 def escape_json_text(text: str) -> str:
-    """Return the JSON text with such characters as the escapes of JSON: it means the same."""
+    """Escape such characters in a JSON text; its meaning stays the same."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _RAW.sub(lambda result: f"\\u{ord(result.group()):04x}", text)
 
 
 def json_text(value: object) -> str:
-    """Return indented JSON without secrets, which a person can read and which any text writes as UTF-8.
+    """Return readable, indented JSON without secrets, which can always be encoded in UTF-8.
 
-    Equal values give equal text. Raises ValueError for numbers that JSON does not know.
+    Equal values give equal text. Raises ValueError for numbers that JSON does not
+    support.
     """
     return escape_json_text(dump_json_redacted(value, indented_json)) + "\n"
 
 
 def indented_json(value: object, indent: int = 1) -> str:
-    """Return what `json.dumps` returns with this indent, faster; ValueError for numbers that JSON does not know."""
+    """Return the same as `json.dumps` with this indent, faster; ValueError for numbers that JSON does not support."""
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # `indent` of `json.dumps` is an encoder in Python; half surrogates are no UTF-8,
-    # which others must have.
+    # `json.dumps` with `indent` uses a slow encoder in Python; msgspec requires UTF-8,
+    # without lone surrogates.
     if compact.isascii() or not _HALVES.search(compact):
         return msgspec.json.format(compact, indent=indent)
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-# No figure of a run is larger: more is a mistake in what was reported, and would spoil
-# every sum and mean.
+# The limit for all figures of a run: a larger one is an error in a report, and would
+# spoil every sum and mean.
 LARGEST = 10**18
 ReportedCount = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 ReportedDollars = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 def parse_record(raw: bytes | str) -> Any:
-    """Return the value of a JSON text, in which a number may have any length."""
+    """Parse a JSON text, in which a number may have any length."""
     return json.loads(raw, parse_int=lambda digits: int(digits[:_DIGITS]))
 
 
-# Of a longer number the first ones are read: Python refuses to read all.
+# The leading digits that are read of a longer number: Python refuses to read all.
 _DIGITS = 1_000
 
 
 def bounded(value: Any) -> Any:
-    """Return a JSON value with `LARGEST` in place of every number that is larger."""
+    """Return a JSON value with every number limited to `LARGEST`."""
     if isinstance(value, dict):
         return {name: bounded(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -468,9 +469,9 @@ SPARSE = "sparse"
 
 
 def to_record(value: Any) -> Any:
-    """Return the JSON value of a data class or struct of texts, numbers, tuples and others of them.
+    """Return the JSON value of a dataclass or struct of texts, numbers, tuples and nested ones.
 
-    A field whose metadata say `SPARSE` is left out where it has its default.
+    A field with `SPARSE` in its metadata is left out if it has its default.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = (
@@ -496,9 +497,9 @@ def fields_of(value: object, *names: str) -> dict[str, Any]:
 
 
 def from_record(kind: type[T], record: object, where: str) -> T:
-    """Return the value of type `kind` that `record` holds; fields that `kind` does not know are ignored.
+    """Return the value of type `kind` in a JSON `record`; unknown fields are ignored.
 
-    Raises LtmError naming `where`, the field and what was expected.
+    Raises LtmError with `where`, the field and the expected type.
     """
     try:
         return msgspec.convert(record, kind)

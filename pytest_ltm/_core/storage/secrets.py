@@ -1,9 +1,9 @@
-"""Secrets: what must never be read in a record, a report or an error is taken out of texts here.
+"""Secrets: removes them from texts for records, reports and errors.
 
-Two kinds are known: values of environment variables that are named like secrets, and
-what looks like a credential wherever it stands. The rule: what an agent says is
-redacted as it comes in, before it is recorded and scored, so that record and score
-agree; everything else as it goes out, to a file or to the terminal.
+Two kinds are recognised: values of environment variables with names like secrets, and
+texts that look like credentials. The rule: an agent's output is redacted when it
+arrives, before it is recorded and scored, so that record and score agree; everything
+else on its way out, to a file or to the terminal.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from pytest_ltm._core.storage.patterns import lazy_pattern
 
 T = TypeVar("T")
 
-# The characters that the value of a variable must have: a shorter one is found in
-# ordinary words.
+# The minimum length of a variable's value: a shorter one occurs in ordinary words.
 SHORTEST = 8
 
 _WORDS = frozenset(
@@ -71,10 +70,9 @@ _ELLIPSES = ("...", "…")
 
 
 def redact_secrets(text: str) -> str:
-    """Return the text with `[redacted $NAME]` for the value of a variable and `[redacted]` for any other secret.
+    """Replace the value of a variable in a text by `[redacted $NAME]`, and any other secret by `[redacted]`.
 
-    Takes time in proportion to the text. A value that somebody has cut short
-    (`abcdefgh...`) is found, too.
+    Takes linear time. A truncated value (`abcdefgh...`) is found, too.
     """
     text = _without_values(text, _KNOWN.forms())
     if len(text) <= _SHORT:
@@ -85,9 +83,9 @@ def redact_secrets(text: str) -> str:
 def redacted_data(
     value: Any, hides: Callable[[str], bool] = lambda name: name.lower() in _HEADERS
 ) -> Any:
-    """Return JSON values with every text redacted, and with no text under the names that `hides` says of.
+    """Return JSON values with every text redacted, and texts under names selected by `hides` replaced.
 
-    Those are by default the names of headers that hold secrets.
+    By default, these are the names of headers with secrets.
     """
     return map_json_texts(value, redact_secrets, hides)
 
@@ -97,7 +95,7 @@ def map_json_texts(
     change: Callable[[str], str],
     hides: Callable[[str], bool] = lambda _: False,
 ) -> Any:
-    """Return JSON values with every text changed, keys included, and with `HIDDEN` for texts under some names."""
+    """Return JSON values with every text changed, including keys, and `HIDDEN` for texts under some names."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -113,11 +111,11 @@ def map_json_texts(
 
 
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
-    """Return `dumps(value)` of JSON values without secrets; they are looked through only if there are any."""
+    """Return `dumps(value)` of JSON values without secrets; values are redacted only if there are any."""
     text = dumps(value)
     is_secret = redact_secrets(text) != text
     if not is_secret and "\\" in text and may_have_credentials(text):
-        # An escape may hide a key: what is written of a line break and `sk-...` is the
+        # An escape may hide a key: a line break followed by `sk-...` is written as the
         # word `nsk-...`.
         plain = "\n".join(_iter_json_texts(value))
         is_secret = redact_secrets(plain) != plain
@@ -125,16 +123,18 @@ def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
 
 
 def may_have_secrets(written: str) -> bool:
-    """Return False only for a text in JSON without any secret."""
+    """Return False only if a JSON text surely contains no secret."""
     return redact_secrets(written) != written or (
         "\\" in written and may_have_credentials(written)
     )
 
 
 def _iter_json_texts(value: Any) -> Iterator[str]:
-    """Yield every text in JSON values, keys included."""
+    """Yield every text in JSON values, including keys."""
     parts = [value]
-    for part in parts:  # it grows meanwhile: generators in each other would hand every text through all of them
+    # The list grows during the loop: nested generators would pass every text through
+    # all levels.
+    for part in parts:
         if isinstance(part, str):
             yield part
         elif isinstance(part, dict):
@@ -144,12 +144,12 @@ def _iter_json_texts(value: Any) -> Iterator[str]:
 
 
 def remember_secret(name: str, value: str) -> None:
-    """Let a value be redacted from now on: it is a secret of this name that is not in our environment."""
+    """Redact a value from now on: a secret of this name that is not in our environment."""
     _KNOWN.add(name, value)
 
 
 def erase_inherited_variable(name: str) -> None:
-    """Erase a variable's value where the kernel shows others with what this process began; code here loses it, too."""
+    """Erase a variable in the initial environment that the kernel shows to others; this process loses it, too."""
     if os.name != "posix":
         return
     import ctypes
@@ -162,14 +162,14 @@ def erase_inherited_variable(name: str) -> None:
 
 
 def known_secrets() -> frozenset[tuple[str, str]]:
-    """Return names and values of all secrets that are known, for a process that reads what this one writes."""
+    """Return names and values of all known secrets, for a process that reads the output of this one."""
     _KNOWN.forms()
     return frozenset(_KNOWN.values)
 
 
 @cache
 def is_secret_name(name: str) -> bool:
-    """Return whether a variable or a field is named like a secret: `OPENAI_API_KEY`, `dbPassword`, `x-auth-token`."""
+    """Return whether a variable or a field has a name like a secret: `OPENAI_API_KEY`, `dbPassword`, `x-auth-token`."""
     if name.upper() in _NOT_SECRET:
         return False
     words = [part.lower() for part in _PARTS.findall(name)]
@@ -182,15 +182,15 @@ def is_secret_name(name: str) -> bool:
 
 
 class _Forms(NamedTuple):
-    """What must not be read, in each form that it may be written in -> the variable's name."""
+    """The secret values, in each form in which they may be written -> the variable's name."""
 
     plain: dict[str, str]
     encoded: dict[str, str]
-    """Base64, hex and the like: looked for only in texts that have signs of it."""
+    """Base64, hex and the like: searched only in texts that may contain them."""
 
 
 class _Known:
-    """The values of the environment variables that are named like secrets, now and earlier in this process."""
+    """The current and earlier values of environment variables with names like secrets."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -198,19 +198,20 @@ class _Known:
         """Names and values so far."""
         self._forms = _Forms({}, {})
         self._names: set[Any] = set()
-        """The names of all variables so far, as the process holds them: as text or bytes."""
+        """The names of all variables so far, as stored by the process: text or bytes."""
         self._secrets: dict[Any, str] = {}
-        """Those of them that are named like secrets -> as text."""
+        """The secret ones of these -> their names as text."""
 
     def forms(self) -> _Forms:
         """Return the forms of all values."""
-        # What os.environ holds: to decode every variable for every text would take
-        # longer than to look for secrets.
+        # The raw data of os.environ: decoding every variable for every text would take
+        # longer than searching for secrets.
         environment: Mapping[Any, Any] = getattr(
             self._environment, "_data", self._environment
         )
         if not environment.keys() <= self._names:
-            # else pytest has just changed a variable of its own, as at every phase
+            # Otherwise pytest has just changed a variable of its own, as in every
+            # phase.
             for variable in environment.keys() - self._names:
                 name = variable if isinstance(variable, str) else os.fsdecode(variable)
                 if is_secret_name(name):
@@ -227,12 +228,12 @@ class _Known:
         return self._forms
 
     def add(self, name: str, value: str) -> None:
-        """Know a value from now on."""
+        """Add a value."""
         if (name, value) in self.values:
             return
         self.values.add((name, value))
-        # A value as it may be written: by itself, in JSON, as a repr of text or bytes, in
-        # HTML, line by line.
+        # The forms in which a value may be written: unchanged, in JSON, as a repr of
+        # text or bytes, in HTML, line by line.
         forms: set[str] = set()
         for text in _secret_parts(value):
             forms |= {
@@ -265,7 +266,7 @@ _KNOWN = _Known(os.environ)
 
 
 def _encoded_forms(value: str) -> Iterator[str]:
-    """Yield a value as it may be encoded: for an address, in hex, in base64 wherever it stands there."""
+    """Yield a value's encoded forms: percent-encoded, hex, and base64 at any offset."""
     for text in _secret_parts(value):
         data = text.encode("utf-8", "replace")
         percent_form = "".join(f"%{byte:02X}" for byte in data)
@@ -280,7 +281,7 @@ def _encoded_forms(value: str) -> Iterator[str]:
         yield data.hex()
         for offset in range(3):
             bits = offset * 8, (offset + len(data)) * 8
-            # what is the same whatever stands before and after
+            # The part that does not depend on the surrounding bytes.
             core = slice(math.ceil(bits[0] / 6), bits[1] // 6)
             for encode in (base64.b64encode, base64.urlsafe_b64encode):
                 yield encode(b"\0" * offset + data).decode()[core]
@@ -296,12 +297,12 @@ _SHAPE = bytes(
 
 
 def _may_be_encoded(text: str) -> bool:
-    """Return whether a text has what ordinary words have not: a capital or a digit right after a small letter."""
+    """Return whether a text has a feature of encoded data: a capital or a digit right after a small letter."""
     return b"aA" in text.encode("utf-8", "replace").translate(_SHAPE)
 
 
 def _secret_parts(value: str) -> list[str]:
-    """Return a value and its long lines; nothing of one that is short or a path."""
+    """Return a value and its long lines; empty for a short value or a path."""
     stripped = value.strip()
     if len(stripped) < SHORTEST or _is_path(stripped):
         return []
@@ -310,7 +311,7 @@ def _secret_parts(value: str) -> list[str]:
 
 
 def _is_part(line: str) -> bool:
-    """Return whether a line alone gives a value away: a long one, or one that is not a plain word."""
+    """Return whether a line alone reveals a value: it is long, or not a plain word."""
     if " " in line:
         return False
     is_word = line.isalpha() or line.isdigit()
@@ -318,7 +319,7 @@ def _is_part(line: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    """Whether it only says where a secret lies (a socket, a key file): the path itself is none."""
+    """Return whether a value is only the path of a secret (a socket, a key file), which is not secret itself."""
     if not value.startswith(("/", "~", "\\")) and value[1:3] not in {":\\", ":/"}:
         return False
     try:
@@ -345,7 +346,7 @@ def _without_values(text: str, secret_forms: _Forms) -> str:
     position = 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= position:
-            # As many lines as before, so that a list of lines stays one.
+            # The same number of lines, so that a list of lines keeps its length.
             parts += [
                 text[position:start],
                 f"[redacted ${name}]",
@@ -356,7 +357,7 @@ def _without_values(text: str, secret_forms: _Forms) -> str:
 
 
 def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where a beginning of the value is followed, or an end of it preceded, by an ellipsis."""
+    """Yield the spans where a prefix of the value is followed, or a suffix preceded, by an ellipsis."""
     for head in re.finditer(re.escape(value[:SHORTEST]), text):
         start = head.start()
         size = _common_prefix_length(text[start : start + len(value)], value)
@@ -382,13 +383,13 @@ def _common_prefix_length(first: str, second: str) -> int:
     )
 
 
-# --- Credentials: what looks like a secret wherever it stands: keys of known forms,
+# --- Credentials: texts that look like secrets in any place: keys of known forms,
 # headers, passwords in JSON or YAML.
 
 HIDDEN = "[redacted]"
 
-# Between a header's name and its value: in plain text, a dict, a pair, bytes, or JSON
-# within JSON.
+# Between a header's name and its value: in plain text, a dict, a pair, bytes, or nested
+# JSON.
 _BETWEEN = r"\\{0,3}[\"']?(?:\s{0,4}[:=]|,)\s{0,4}(?:b?\\{0,3}[\"'])?\s{0,4}"
 _TEXT = r"[^\s\"',;\\]"
 _KEYS = "sk pk rk xai gsk hf ghp gho ghs ghu github_pat glpat xoxa xoxb xoxp xoxr xoxs npm pypi"  # what keys begin with
@@ -398,8 +399,8 @@ _PARAMETER = (
     r"(?:api[-_]?key|key|token|access[-_]token|secret|password|auth|signature|sig)"
 )
 
-# Signs, of which a text must hold one, in lower case and with `-` for `_`; then what is
-# looked for.
+# Signs, of which a text must contain one, in lower case and with `-` for `_`; then the
+# pattern to search for.
 _FORMS: tuple[tuple[str, str], ...] = (
     (
         "://",
@@ -438,12 +439,13 @@ _CASED = ("AKIA", "AIza", "eyJ", "[\\w*-]")
 
 
 def _hide_match(match: re.Match[str]) -> str:
-    if HIDDEN[:-1] in match.group():  # by an earlier form, or by an earlier call
+    # Hidden by an earlier form, or by an earlier call.
+    if HIDDEN[:-1] in match.group():
         return match.group()
     return f"{match.group('kept')}{HIDDEN}{match.groupdict().get('after') or ''}"
 
 
-# --- Passwords and the like under their names: `"password": "…"`, `password: …`,
+# --- Passwords and the like with their names: `"password": "…"`, `password: …`,
 # `DB_PASSWORD=…`, `password='…'`.
 
 _NAMES = r"passwords?|passwd|passphrase|secret(?:[-_]?access)?(?:[-_]?key)?|private[-_]?key|api[-_]?key"
@@ -456,10 +458,10 @@ _NAMED_VALUE = lazy_pattern(
     r"|(?P<bare>[^\s\"',;\\&<>(){}\[\]$*]{4,})(?P<open>[(\[{]?))",
     re.IGNORECASE,
 )
-# What each of them begins with, in lower case: to look for this first takes a tenth of
-# the time.
+# The beginning of each of them, in lower case: searching for this first takes a tenth
+# of the time.
 _MAY_BE_NAMED = lazy_pattern(rf"(?:{_NAMES}|token){_QUOTE}?[ \t]{{0,4}}[:=]")
-# What that begins with.
+# The beginnings of that.
 _NAMES_BEGIN = ("passw", "passphrase", "secret", "private", "api", "token")
 _PLACEHOLDERS = frozenset(
     {
@@ -484,11 +486,11 @@ _HIDDEN = lazy_pattern(rf"{re.escape(HIDDEN[:-1])}[^\]]*\]")
 _LINE_OF_ITS_OWN = lazy_pattern(
     r"(?:^|[\r\n])[ \t]*(?:E +|- |export )?(?P<before>[\w.-]*)$"
 )
-# The characters before a name that are looked at.
+# The maximum number of characters checked before a name.
 _LONGEST_NAME = 80
-# The characters that a password in quotes has at least.
+# The minimum length of a quoted password.
 _PASSWORD = 4
-# So many characters without a blank in quotes are not a word.
+# A quoted text of this length without a blank is not a word.
 _TOKEN = 20
 
 
@@ -502,9 +504,9 @@ def _hide_named(match: re.Match[str]) -> str:
 
 
 def _hides_quoted(match: re.Match[str]) -> bool:
-    """Return whether a value in quotes is a secret; in the middle of a sentence it must look like one."""
+    """Return whether a quoted value is a secret; in the middle of a sentence it must look like one."""
     value: str = match["quoted"]
-    if value.startswith(HIDDEN[:-1]):  # a known value, and more
+    if value.startswith(HIDDEN[:-1]):  # A known value, followed by more.
         return True
     if (
         len(value) < _PASSWORD
@@ -522,7 +524,7 @@ def _hides_quoted(match: re.Match[str]) -> bool:
 
 
 def _hides_bare(match: re.Match[str]) -> bool:
-    """Return whether a value without quotes is a secret: it looks like one, or has a line of YAML for itself."""
+    """Return whether an unquoted value is a secret: it looks like one, or makes up a line of YAML."""
     value = match["bare"].rstrip(".!?:…")
     if (
         match["open"]
@@ -564,7 +566,7 @@ def _begins_line(match: re.Match[str]) -> bool:
     )
 
 
-# --- Private keys in PEM, also with escapes for line feeds, and line by line in a
+# --- Private keys in PEM, also with escaped line feeds, and line by line in a
 # traceback.
 
 _PRIVATE_KEY = lazy_pattern(
@@ -574,11 +576,11 @@ _PRIVATE_KEY = lazy_pattern(
 )
 
 
-# --- all of them
+# --- all patterns
 
 _Found: TypeAlias = "re.Match[str]"
 _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]] = [
-    # As many lines as the key has, so that a list of lines stays one.
+    # The same number of lines as the key, so that a list of lines keeps its length.
     (
         ("private key",),
         _PRIVATE_KEY,
@@ -602,7 +604,7 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
 ]
 _SIGNS = list(chain.from_iterable(signs for signs, *_ in _PATTERNS))
 _BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
-# What several signs begin with: each look at a text costs time.
+# Common beginnings of several signs: each search of a text costs time.
 _FEW = ("pass", "private")
 _SIGN_WORDS = [
     sign
@@ -612,15 +614,15 @@ _SIGN_WORDS = [
 
 
 def without_credentials(text: str, stand_in: Callable[[str], str] | None = None) -> str:
-    """Return the text with `[redacted]` for each credential, in time in proportion to the text.
+    """Replace each credential in a text by `[redacted]`, in linear time.
 
-    `stand_in`: gives what stands for a credential instead; it must begin as HIDDEN
-    does, up to the bracket.
+    `stand_in`: returns a different replacement; it must begin like HIDDEN, up to the
+    bracket.
     """
     folded = _fold_key(text)
     words = {word for word in _SIGN_WORDS if word in folded}
     dashes = _has_dashes(folded)
-    if not words and not dashes:  # nearly every text
+    if not words and not dashes:  # Nearly every text.
         return text
     for signs, pattern, hide in _PATTERNS:
         if any(_is_there(sign, folded, words, dashes) for sign in signs) and (
@@ -636,7 +638,7 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
 def _in_its_place(
     hide: Callable[[_Found], str], stand_in: Callable[[str], str], result: _Found
 ) -> str:
-    """Return what a find becomes with something else in the place of HIDDEN."""
+    """Return a match's replacement, with another text in place of HIDDEN."""
     head, mark, after = hide(result).partition(HIDDEN)
     if not mark or result.group() == f"{head}{mark}{after}":
         return result.group()
@@ -645,7 +647,7 @@ def _in_its_place(
 
 
 def _is_there(sign: str, folded: str, words: set[str], dashes: bool) -> bool:
-    """Return whether a text has a sign; a long one is looked through for few of them."""
+    """Return whether a text contains a sign; a long text is searched for only a few of them."""
     if sign in words:
         return True
     if sign.endswith("-"):
@@ -656,7 +658,7 @@ def _is_there(sign: str, folded: str, words: set[str], dashes: bool) -> bool:
 
 
 def _may_be_named(text: str) -> bool:
-    """Return whether `_MAY_BE_NAMED` is somewhere in a text, which is long where a whole file is looked through."""
+    """Return whether `_MAY_BE_NAMED` matches anywhere in a text, which may be a whole file."""
     for name in _NAMES_BEGIN:
         position = text.find(name)
         while position >= 0:
@@ -667,21 +669,21 @@ def _may_be_named(text: str) -> bool:
 
 
 def may_have_credentials(text: str) -> bool:
-    """Return False only for texts without any, be they written with escapes or not; it takes next to no time."""
+    """Cheap pre-check: False means that the text surely contains no credential, escaped or not."""
     folded = _fold_key(text)
     return any(map(folded.__contains__, _SIGN_WORDS)) or _has_dashes(folded)
 
 
 def _has_dashes(folded: str) -> bool:
-    """Return whether one of the keys that end in a dash is there; to look for each of them takes longer."""
+    """Return whether one of the keys ending in a dash occurs; searching for each of them takes longer."""
     return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
 
 
 def _fold_key(text: str) -> str:
-    # every line of a journal counts them
+    # Every line of a journal contains "tokens".
     return text.lower().replace("_", "-").replace("tokens", "")
 
 
 _SHORT = 1_000
-"""Characters of the texts of which the latest are remembered: journal, reports and results show the same ones."""
+"""The maximum length of texts whose results are cached: journal, reports and results show the same ones."""
 _without_credentials = lru_cache(1 << 8)(without_credentials)

@@ -1,4 +1,4 @@
-"""Words as people read them: long lists, plurals, a text in one line."""
+"""Readable wording: long lists, plurals, a text in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ltm._core.storage.sanitize import for_screen
 
 
 def join_some(parts: Sequence[str], limit: int) -> str:
-    """Return `a, b and 3 more`; all of them where they are not more than `most`."""
+    """Return `a, b and 3 more`; all parts if there are at most `limit`."""
     more = len(parts) - limit
     return ", ".join(parts[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -16,7 +16,7 @@ def join_some(parts: Sequence[str], limit: int) -> str:
 def first_and_rest(
     parts: Sequence[str], limit: int, ending: str = "… and {:,} more"
 ) -> list[str]:
-    """Return the first parts, and `rest` with the number of the others, where there are any."""
+    """Return the first parts, and `ending` with the number of the remaining ones, if any."""
     more = len(parts) - limit
     if more > 0:
         return [*parts[:limit], ending.format(more)]
@@ -29,7 +29,7 @@ def join_words(parts: Sequence[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text as a screen may show it, with every run of white space as one blank."""
+    """Return a text for the screen, with every run of white space replaced by one blank."""
     return for_screen(" ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""TextFolder: files below a folder, read and changed by six commands; Workspace: one that an agent may use itself."""
+"""TextFolder: files in a folder, read and changed by six commands; Workspace: a folder for an agent's own use."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ COMMAND_SCHEMA: Mapping[str, Any] = {
     "required": ["command"],
 }
 """The JSON Schema of the arguments of a command."""
-# A file of more characters, or one that is no text, is left out of what is read.
+# Longer files, and files that are not text, are not read.
 LONGEST_FILE = 100_000
 MOST_FILES = 500
-# Folders of tools, whose content is nobody's notes.
+# Folders of tools, whose content does not consist of notes.
 _NOT_LOOKED_INTO = frozenset({".git", "__pycache__", "node_modules"})
 
 
 class RefusedCommand(LtmError):
-    """A command that cannot be carried out, in a text for who gave it."""
+    """A command that cannot be executed; the text is for its sender."""
 
 
 class TextFolder:
-    """Text files below a folder, read and changed by the six commands that memory tools have."""
+    """Text files in a folder, read and changed by the six commands of memory tools."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def __call__(self, command: str = "", **arguments: Any) -> str:
-        """Carry out a command; return what it shows, or "error: ..." with the reason."""
+        """Execute a command; return its output, or "error: ..." with the reason."""
         carry_out = self._commands.get(command)
         if carry_out is None:
             return f"error: command is one of {', '.join(COMMANDS)}"
@@ -74,12 +74,12 @@ class TextFolder:
         }
 
     def texts(self) -> dict[str, str]:
-        """Return the text files by their paths, sorted; those that are too long, or no UTF-8, are left out."""
+        """Return the text files by their paths, sorted, without those that are too long or not UTF-8."""
         found = {name: self._read(path) for name, path in self._files()}
         return {name: text for name, text in found.items() if text is not None}
 
     def write(self, name: str, text: str) -> None:
-        """Write a file, with the folders above it; RefusedCommand for a path that leads out of the folder."""
+        """Write a file, with its parent folders; RefusedCommand for a path outside the folder."""
         path = self._inside(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -88,7 +88,7 @@ class TextFolder:
             raise RefusedCommand(f"{name} cannot be written") from fault
 
     def remove(self, name: str) -> None:
-        """Delete a file or a folder, if it is there."""
+        """Delete a file or a folder, if it exists."""
         path = self._inside(name)
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -101,7 +101,7 @@ class TextFolder:
             folders[:] = sorted({*folders} - _NOT_LOOKED_INTO)
             for name in names:
                 path = Path(folder) / name
-                # No link: it may lead anywhere.
+                # No links: they may lead anywhere.
                 if path.is_file() and not path.is_symlink():
                     found.append((path.relative_to(self.root).as_posix(), path))
         yield from sorted(found)[:MOST_FILES]
@@ -116,7 +116,7 @@ class TextFolder:
         return text if len(text) <= LONGEST_FILE else None
 
     def _inside(self, name: object) -> Path:
-        """Return where a path leads, which may begin with a slash; RefusedCommand if that is not in the folder."""
+        """Resolve a path, which may begin with a slash; RefusedCommand if it is outside the folder."""
         if not isinstance(name, str) or "\0" in name:
             raise RefusedCommand("a path is a text such as notes/AGENTS.md")
         parts = [part for part in PurePosixPath(name).parts if part not in ("/", "//")]
@@ -207,7 +207,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def _line_range(value: Any, count: int) -> tuple[int, int]:
-    """Return the first and the last line to show; -1 as the end is the last one."""
+    """Return the first and the last line to show; -1 as the end stands for the last one."""
     if value is None:
         return 1, count
     is_pair = isinstance(value, Sequence) and len(value) == 2
@@ -218,7 +218,7 @@ def _line_range(value: Any, count: int) -> tuple[int, int]:
 
 
 class TemporaryFolder(TextFolder):
-    """A folder of its own, empty at first, which is gone once nobody has this object."""
+    """An initially empty folder, which is deleted when this object is collected."""
 
     def __init__(self) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="ltm-")))
@@ -226,7 +226,7 @@ class TemporaryFolder(TextFolder):
 
 
 class Workspace:
-    """A temporary folder that an agent may use; it knows which files have changed since it looked last."""
+    """A temporary folder that an agent may use; it detects files changed since the last `look`."""
 
     def __init__(self) -> None:
         self.folder = TemporaryFolder()
@@ -234,15 +234,15 @@ class Workspace:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the folder."""
         return self.folder.root
 
     def look(self) -> None:
-        """Remember the files as they are."""
+        """Remember the current files."""
         self._texts = self.folder.texts()
 
     def put_back(self) -> None:
-        """Make the files what they were: an attempt that failed leaves nothing behind."""
+        """Restore the remembered files: a failed attempt leaves nothing behind."""
         texts = self.folder.texts()
         for name in texts.keys() - self._texts.keys():
             self.folder.remove(name)
@@ -251,13 +251,13 @@ class Workspace:
                 self.folder.write(name, text)
 
     def carry_out(self, **arguments: Any) -> str:
-        """Carry out a command, and know the files as they then are."""
+        """Execute a command, and remember the resulting files."""
         result = self.folder(**arguments)
         self.look()
         return result
 
     def changes(self) -> list[dict[str, str]]:
-        """Return the commands that lead from the files that were seen to those that are there, sorted by path."""
+        """Return the commands that lead from the remembered to the current files, sorted by path."""
         texts = self.folder.texts()
         changes: list[dict[str, str]] = []
         for name in sorted(texts.keys() | self._texts.keys()):
