@@ -1,4 +1,4 @@
-"""Data sets of the field, read from files of the user's own: a folder or file each, imported only when used."""
+"""Data sets of the field, read from the user's own files; a folder or file each, imported only when used."""
 
 from __future__ import annotations
 

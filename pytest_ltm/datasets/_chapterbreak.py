@@ -1,8 +1,7 @@
-"""ChapterBreak from files: the original data set (Sun et al., 2022), and plain-text books of one's own.
+"""ChapterBreak from files: the original data set (Sun et al., 2022), and the user's plain-text books.
 
-The data set is JSON: by split (`pg19`, `ao3`), by work id, a list of records `ctx`
-(what comes before), `pos` (the true beginning of the next chapter) and `negs` (five
-others). A file that holds one split alone is read, too.
+The data set is JSON: by split (`pg19`, `ao3`), by work id, a list of records `ctx` (the preceding text), `pos` (the
+true beginning of the next chapter) and `negs` (five others). A file with a single split is accepted, too.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.language.numbers import BELOW_HUNDRED
 
-# What `split` may be.
+# The values of `split`.
 SPLITS = ("all", "ao3", "pg19")
-# Characters of a chapter that are its beginning, cut at the end of a sentence: the data
+# Characters of a chapter's beginning, cut at the end of a sentence: about the data
 # set's 150 words.
 BEGINNING = 900
 
@@ -40,12 +39,12 @@ _SENTENCE_END = lazy_pattern(r"[.!?][\"”’)]*(?=\s)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """The text up to the end of a chapter, and beginnings that the next one might have."""
+    """The text up to the end of a chapter, and candidate beginnings of the next one."""
 
     work: str
-    """Where it comes from: `<work id>_<number>`, or the file's name and the number of the chapter."""
+    """The source: `<work id>_<number>`, or the file's name and the chapter's number."""
     context: str
-    """What comes before."""
+    """The preceding text."""
     true: str
     """The beginning of the next chapter."""
     others: tuple[str, ...]
@@ -55,10 +54,9 @@ class Chapter:
 def chapter_from_dataset(
     path: str | Path, rng: random.Random, *, split: str = "all", context_characters: int
 ) -> Chapter:
-    """Return a record of the original data set, any with the same chance; DatasetError names what is wrong.
+    """Return a random record of the original data set; DatasetError names what is wrong.
 
-    Of the context at most the last `context_characters` are kept, from the start of a
-    sentence.
+    At most the last `context_characters` of the context are kept, from the start of a sentence.
     """
     if split not in SPLITS:
         raise DatasetError(
@@ -99,11 +97,10 @@ def chapter_from_dataset(
 def chapter_from_book(
     path: str | Path, rng: random.Random, *, others: int, context_characters: int
 ) -> Chapter:
-    """Return the end of a chapter of a plain-text book (UTF-8, chapters under headings), any with the same chance.
+    """Return the end of a random chapter of a plain-text book (UTF-8, chapters under headings).
 
-    The wrong beginnings are those of `others` chapters that come later still, so that
-    nobody has heard them yet. Headings are left out of the beginnings, because their
-    numbers would tell. DatasetError if the book has too few chapters.
+    The wrong beginnings are those of `others` later chapters, which the agent has not read yet. Headings are omitted
+    from the beginnings because their numbers would give the answer away. DatasetError if the book has too few chapters.
     """
     file = Path(path)
     try:
@@ -184,7 +181,7 @@ def _record_text(record: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _last_sentences(text: str, characters: int) -> str:
-    """Return the last `characters` or fewer, from the start of a sentence."""
+    """Return at most the last `characters`, from the start of a sentence."""
     if len(text) <= characters:
         return text
     ending = text[-characters:]
@@ -193,7 +190,7 @@ def _last_sentences(text: str, characters: int) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """Return the first sentences, about `BEGINNING` characters; a first sentence that is longer is cut."""
+    """Return the first sentences, about `BEGINNING` characters; a longer first sentence is cut."""
     if len(text) <= BEGINNING:
         return text
     ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, BEGINNING + 1)]

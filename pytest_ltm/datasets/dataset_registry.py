@@ -1,7 +1,6 @@
-"""The data sets that the plugin registers: their options and openers.
+"""Registers the plugin's data sets: their options and openers.
 
-Light to import: they stand in every `pytest --help`, which reads no file and plays
-nothing.
+Light to import: every `pytest --help` loads them without reading a file or playing anything.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 def suite_opener(
     module: str,
 ) -> Callable[[Path | None, Mapping[str, Any], int, Path | None], DatasetSuite]:
-    """Return an opener that calls the `open_suite` of a module, which is imported then, not for `pytest --help`."""
+    """Return an opener that calls the module's `open_suite`, importing it only then, not for `pytest --help`."""
     return lazy(f"{module}:open_suite")
 
 
-# Both data sets whose answers rules may leave open have it.
+# Shared by both data sets with answers that rules may leave open.
 _JUDGE = DatasetOption(
     "judge",
     "rest|all",
@@ -54,8 +53,8 @@ def _protocol_option(default: str) -> DatasetOption:
     )
 
 
-# What is published for sets whose answers a model judges: all of them, each question
-# after the whole history.
+# The published protocol of sets with a judge: it decides all answers, and questions
+# follow the whole history.
 _JUDGED_PROTOCOLS = {
     "official": {"judge": "all", "after": ""},
     "ours": {"judge": "rest"},
@@ -65,7 +64,7 @@ _JUDGED_PROTOCOLS = {
 
 ASKINGS = ("official", "free")
 NOTE_KINDS = ("observations", "summaries")
-"""The tellings that hold notes."""
+"""The history formats that consist of notes."""
 TELLINGS = ("turns", "sessions", *NOTE_KINDS)
 TASKS = ("questions", "events", "dialogue")
 
@@ -235,7 +234,7 @@ LONGMEMEVAL = Dataset(
     },
 )
 
-# --- Logs of one's own, and all that is read as histories and played as these are
+# --- The user's own logs, and everything that is read as histories and played like logs
 
 LOGS = Dataset(
     name="logs",
@@ -283,18 +282,18 @@ def history_dataset(
     opening: str = "",
     scorer: str = "",
 ) -> Dataset:
-    """Return the data set of a name whose files are read as histories; it has the options of logs.
+    """Return a data set whose files are read as histories; it has the options of logs.
 
     Args:
         name: The value of `--ltm-suite`.
         metric: The published metric, in a few words.
-        read: Yields the histories of files or folders. It counts what it cuts, leaves
-            out or guesses, by a sentence.
-        source: Which data set it is, for reports; the name by default.
-        opening: The message that begins a conversation, in the place of ours.
+        read: Yields the histories of files or folders, and counts what it cuts, leaves
+            out or guesses, keyed by a sentence.
+        source: The data set's name in reports; by default its own name.
+        opening: The message that opens a conversation, in place of ours.
         scorer: The dotted path of a function of the definition and the answer, which
-            returns a Score, an Unscored or a number from 0 to 1; by default what each
-            question names decides.
+            returns a Score, an Unscored or a number from 0 to 1; by default, each
+            question's matching rule decides.
     """
 
     def opener(
@@ -329,7 +328,7 @@ def history_dataset(
     )
 
 
-# --- Other benchmarks: a data set each, where no suite of that name does more
+# --- Other benchmarks: a data set each, unless a suite of that name supports more
 
 _PARTS = (
     "I am going to give you a long text, part by part. Memorize what it says; a short acknowledgement will do. "
@@ -339,8 +338,8 @@ _TRAJECTORIES = (
     "I am going to show you what an agent saw and did on websites, step by step. Remember how these sites look and "
     "work; a short acknowledgement will do. Afterwards I will ask you about them."
 )
-# By name: the published metric, "" where a suite of that name does more; the name in
-# reports; the opening message in the place of ours.
+# By name: the published metric ("" if a suite of that name supports more), the name in
+# reports, and the opening message that replaces ours.
 KINDS = {
     "beam": ("mean of claims met, and of orders", "BEAM", ""),
     "halumem": ("share of questions answered rightly", "HaluMem", ""),
@@ -357,7 +356,7 @@ KINDS = {
 
 
 def reader_of(kind: str) -> HistoryReader:
-    """Return what reads the files of a kind."""
+    """Return the reader for files of a kind."""
     converters = "pytest_ltm.datasets.converters.benchmarks"
     return lazy(f"{converters}:read_{kind.replace('-', '_')}")
 

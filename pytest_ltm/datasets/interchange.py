@@ -1,4 +1,4 @@
-"""The interchange: what a data set is made of, how it stands in a file, an object a line, and how files become one."""
+"""The interchange format: the parts of a data set as JSON lines, and the conversion of files to it."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")
 """The published schema of a line."""
 VERSION = 2
-"""Of the format; files of version 1 have no header, and no field that came with 2."""
+"""The version of the format; files of version 1 have no header, and none of the fields added in 2."""
 MATCHES = ("answer", "exact", "contains", "set", "sequence", "order")
-"""What decides on an answer, beside `recall@K`: the first by rules and a judge, the others by rules alone."""
+"""The matching rules in addition to `recall@K`: the first uses rules and a judge, the others only rules."""
 RECALL_AT = re.compile(r"recall@([1-9]\d{0,3})")
 
 
 class Picture(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """An image in a turn; one with neither file nor caption is none."""
+    """An image in a turn, with a file, a caption or both."""
 
     file: str = ""
-    """Where it is, relative to the data; sent to agents that take images."""
+    """The path relative to the data; sent to agents that accept images."""
     caption: str = ""
-    """What it shows, told to all others."""
+    """A description, sent to all other agents."""
 
 
 class ToolCall(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What an assistant called, and what came back."""
+    """A tool call of an assistant, with its result."""
 
     name: str
     arguments: Any = None
@@ -52,20 +52,20 @@ class ToolCall(
 class Turn(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What one party says or does at a time."""
+    """One utterance or action of one party."""
 
     role: Literal["user", "assistant", "tool"]
     content: str = ""
     name: str = ""
-    """Whose it is, where several people talk."""
+    """The speaker, if several people talk."""
     date: str = ""
-    """When, if the session's own date does not say enough."""
+    """The time, if the session's date is not precise enough."""
     images: tuple[Picture, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     state: str = ""
-    """What an acting agent saw, such as a page,"""
+    """The state that an acting agent observed, such as a page."""
     action: str = ""
-    """and what it did there."""
+    """The action that the agent took there."""
 
 
 class Session(
@@ -76,23 +76,23 @@ class Session(
     id: str = field(name="session")
     turns: tuple[Turn, ...]
     date: str = ""
-    """`2026-03-02 09:15+01:00`; UTC without a zone. Where no session has one they are told in their order."""
+    """Such as `2026-03-02 09:15+01:00`; UTC without a zone. Sessions without any dates are played in order."""
     user: str = ""
-    """Whose history it belongs to."""
+    """The user whose history it belongs to."""
     room: str = ""
-    """The group or channel in which it was said."""
+    """The group or channel of the conversation."""
     meta: Any = None
 
 
 class OfficialRule(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What the published code of a data set decides by."""
+    """The rule by which a data set's published code decides."""
 
     rule: str
-    """`longmemeval-v2:RULE|NAME=VALUE` or `memoryagentbench:SOURCE`."""
+    """Either `longmemeval-v2:RULE|NAME=VALUE` or `memoryagentbench:SOURCE`."""
     gold: tuple[str, ...] = ()
-    """What it compares with, as published; empty: the gold answers of the question."""
+    """The published answers to compare with; empty for the gold answers of the question."""
 
 
 class Question(
@@ -103,32 +103,32 @@ class Question(
     text: str = field(name="question")
     id: str = ""
     date: str = ""
-    """When it is asked; "": after all sessions."""
+    """When it is asked; "" for after all sessions."""
     gold: str | float | tuple[str | float, ...] | None = None
-    """The right answer, or several each of which is right: as a set or an order, all of them are wanted."""
+    """The right answer, or alternatives; for a set or an order, all of them are required."""
     choices: tuple[str, ...] | dict[str, str] = ()
-    """What to choose from, by letter; `gold` is a letter, or the text of a choice."""
+    """The choices by letter; `gold` is a letter, or the text of a choice."""
     claims: tuple[str, ...] = ()
-    """What an answer should say, a sentence each, for a judge that gives 0, ½ or 1."""
+    """Statements that an answer should make, graded by a judge as 0, ½ or 1."""
     match: str = "answer"
-    """What decides: one of `MATCHES`, or `recall@K`."""
+    """The matching rule: one of `MATCHES`, or `recall@K`."""
     tolerance: float = 0.0
-    """How far a number may be from the gold one."""
+    """The tolerance of a numeric answer."""
     never_told: bool = False
-    """Whether the right answer is that nobody said it."""
+    """Whether the right answer is that it was never mentioned."""
     after: str = ""
-    """Asked when this session or turn has been told, and nothing behind it; in the place of a date."""
+    """The session or turn right after which it is asked, in place of a date."""
     evidence: tuple[str, ...] = ()
-    """Ids of sessions, or of turns: `ID_1` is the first turn of `ID`."""
+    """Ids of sessions or of turns: `ID_1` is the first turn of `ID`."""
     kind: str = "question"
-    """Letters, digits and `_`."""
+    """The kind of question, in letters, digits and `_`."""
     user: str = ""
     image: str = ""
-    """A file shown with it to agents that take images."""
+    """An image file sent with the question to agents that accept images."""
     asks: Literal["", "alone", "together"] = ""
-    """Whether the state after the history is put back behind it; "": as the run says."""
+    """Whether the agent is restored to its state before the question; "" for the run's setting."""
     official: OfficialRule | None = None
-    """The published rule whose figure stands beside the score."""
+    """The published rule whose figure is reported next to the score."""
     meta: Any = None
 
 
@@ -140,22 +140,22 @@ class Header(
     format: Literal["ltm-logs"]
     version: int
     source: str = ""
-    """Which data set it was made of."""
+    """The data set that the file was made from."""
     opening: str = ""
-    """The message that begins a conversation, in the place of ours."""
+    """The message that opens a conversation, in place of ours."""
     notes: tuple[str, ...] = ()
     """What was cut, left out or guessed, a sentence each."""
 
 
 class History(Struct, frozen=True):
-    """What happened to one user, and what is asked about it."""
+    """The sessions of one user, and the questions about them."""
 
     sessions: Iterable[Session]
-    """Taken once, so that a generator may read them from a file of any size."""
+    """Consumed once, so that a generator may read a file of any size."""
     questions: Iterable[Question] = ()
-    """Taken after the sessions."""
+    """Consumed after the sessions."""
     user: str = ""
-    """Needed where a data set has several."""
+    """Required if a data set has several users."""
 
 
 def history_lines(
@@ -184,10 +184,10 @@ def interchange_schema() -> dict[str, Any]:
     }
 
 
-# --- From the files of others to a file of the interchange, kept for the next run.
+# --- Converting files to an interchange file, which is kept for the next run.
 
 UNREADABLE = "left out, as it cannot be read: "
-"""How a note begins that names a row which no reader could read."""
+"""The prefix of notes on unreadable rows."""
 
 HistoryReader: TypeAlias = Callable[[Sequence[Path], Counter[str]], Iterable[History]]
 
@@ -200,9 +200,9 @@ def write_interchange(
     source: str = "",
     opening: str = "",
 ) -> Counter[str]:
-    """Write the histories of files as one file of the interchange; return what was cut, left out or guessed.
+    """Write the histories of files as one interchange file; return what was cut, left out or guessed.
 
-    What fails leaves no file. DatasetError for what cannot be read.
+    A failure leaves no file. DatasetError for unreadable files.
     """
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -219,7 +219,7 @@ def write_interchange(
         )
         with open_regular(body) as lines:
             _write_lines(complete, chain(history_lines((), header), lines))
-        # all of it or nothing: another run may be reading the same place
+        # all or nothing: another run may be reading the same path
         complete.replace(target)
     return counts
 
@@ -230,9 +230,9 @@ _SNAPSHOT = re.compile(
 
 
 def hub_address(path: Path) -> str:
-    """Return from which commit of a repository on the Hugging Face hub a path was downloaded; "" if that is not known.
+    """Return the Hugging Face repository and commit that a path was downloaded from, or "" if unknown.
 
-    Its cache has the commit in the path; a folder of one's own has it beside the files.
+    The hub's cache has the commit in the path; a user's folder has it in a file.
     """
     if match := _SNAPSHOT.search(path.resolve().as_posix()):
         kind, owner, name, commit = match.groups()
@@ -247,7 +247,7 @@ def hub_address(path: Path) -> str:
 
 
 def _check_anything_read(body: Path, counts: Counter[str]) -> None:
-    """Raise DatasetError, with the first reason, where rows could not be read and no session or question was."""
+    """Raise DatasetError with the first reason if rows were unreadable and no session or question was read."""
     reasons = [reason for reason in counts if reason.startswith(UNREADABLE)]
     if not reasons:
         return
@@ -258,15 +258,15 @@ def _check_anything_read(body: Path, counts: Counter[str]) -> None:
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Write a new file, one line in memory at a time."""
+    """Write a new file, keeping one line in memory at a time."""
     with closing(Appender(path, new=True)) as file:
         for line in lines:
             file.append(line)
 
 
 CONVERSION = 2
-"""Of all converters: raised where one makes something else of the same files, so that they are read again."""
-# Where nothing may be written for later: gone with the process.
+"""The version of all converters, raised when one changes its output, so that files are converted again."""
+# For runs without a cache: removed when the process ends.
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 
@@ -279,9 +279,9 @@ def convert_once(
     source: str,
     opening: str,
 ) -> Path:
-    """Return the file of the interchange that is made of a file or folder as it is now, if need be made anew.
+    """Return the interchange file of a file or folder in its current state, converting it if necessary.
 
-    `cache`: the folder in which it is kept between runs.
+    `cache`: the folder that keeps it between runs.
     """
     if cache is None:
         _temporary.append(tempfile.TemporaryDirectory(prefix="ltm-data-"))
@@ -290,8 +290,8 @@ def convert_once(
         folder = cache / INDEX_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    # states, not contents: reading files of gigabytes to see that they are the same
-    # would take as long as converting
+    # file states, not contents: comparing gigabytes would take as long as converting
+    # them
     states = [
         (str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns)
         for file in files

@@ -1,7 +1,7 @@
-r"""The figures of the authors' own scorers, computed anew: what they make of an answer stands beside our verdict.
+r"""The figures of the authors' own scorers, reimplemented: their score of an answer is reported next to ours.
 
-Each is tested against the published code on random pairs. Where ours differs, ours
-is the score and theirs is the figure `official`.
+Each is tested against the published code on random pairs. Where the two differ, ours is the score and theirs the figure
+`official`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.evaluators import kendall_tau_b
 
-# --- LongMemEval-V2 (Wu et al., 2026): a rule and its options in one text,
-# `RULE|NAME=VALUE|...`, on what stands in the last box of the answer.
+# --- LongMemEval-V2 (Wu et al., 2026): a rule with options in one text,
+# `RULE|NAME=VALUE|...`, for the last box of the answer.
 
 _BOX = "\\boxed{"
 
 
 def boxed_part(answer: str) -> str:
-    r"""Return what stands in the last `\boxed{}` of an answer; the answer where there is none, or nothing in it."""
+    r"""Return the content of the last non-empty `\boxed{}` in an answer, or the answer without one."""
     start = answer.rfind(_BOX)
     if start < 0:
         return answer.strip()
@@ -36,7 +36,7 @@ def boxed_part(answer: str) -> str:
 
 
 def plain_phrase(text: str, options: Mapping[str, Any]) -> str:
-    """Return a phrase without case, hyphens, signs and further blanks, each as the options say."""
+    """Return a phrase normalized for case, hyphens, punctuation and blanks, as the options say."""
     if options.get("lower", True):
         text = text.lower()
     if options.get("normalize_hyphen", True):
@@ -60,7 +60,7 @@ def _gold_phrases(gold: str, options: Mapping[str, Any]) -> list[str]:
 def holds_phrases(
     answer: str, gold: str, options: Mapping[str, Any], *, ordered: bool = False
 ) -> bool:
-    """Return whether an answer holds all phrases of the gold one as words, if need be one behind the other."""
+    """Return whether an answer contains all phrases of the gold one as words, optionally in order."""
     text = plain_phrase(answer, options)
     phrases = _gold_phrases(gold, options)
     if options.get("require_non_empty", True) and not (text and phrases):
@@ -76,7 +76,7 @@ def holds_phrases(
 
 
 def is_choice(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
-    """Return whether an answer is a letter, in a box or alone, with or without the word option."""
+    """Return whether an answer is a letter, in a box or alone, with or without the word "option"."""
     box = re.search(r"\\boxed\{([^}]*)\}", answer.lower())
     text = re.sub(
         r"\b(?:choice|option)\b", "", box[1] if box else answer, flags=re.IGNORECASE
@@ -111,7 +111,7 @@ def _letters_in(text: str) -> set[str]:
 
 
 def are_choices(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
-    """Return whether an answer names the letters of the gold one, and no others."""
+    """Return whether an answer names exactly the letters of the gold one."""
     chosen = _letters_in(answer)
     expected = _letters_in(gold)
     if options.get("require_non_empty", True) and not (chosen and expected):
@@ -130,7 +130,7 @@ _PHRASE_RULES: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 
 
 def parse_phrase_rule(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name and the options of a rule; DatasetError for an option without a value."""
+    """Return the name and options of a rule; DatasetError for an option without a value."""
     name, *parts = [part.strip() for part in text.split("|")]
     options: dict[str, Any] = {}
     for part in filter(None, parts):
@@ -148,7 +148,7 @@ def _option_value(name: str, value: str) -> Any:
 
 
 def longmemeval_v2_score(rule: str, answer: str, gold: str) -> float | None:
-    """Return what the published rule of a question makes of an answer; None where it asks a model."""
+    """Return the score by a question's published rule; None if it uses a model."""
     name, options = parse_phrase_rule(rule)
     function = _PHRASE_RULES.get(name)
     if function:
@@ -156,15 +156,15 @@ def longmemeval_v2_score(rule: str, answer: str, gold: str) -> float | None:
     return None
 
 
-# --- MemoryAgentBench (Hu et al., ICLR 2026): by the name of the source, on the whole
-# answer and on the line behind "Answer:".
+# --- MemoryAgentBench (Hu et al., ICLR 2026): by the source's name, for the whole
+# answer and the line after "Answer:".
 
 _ANSWER = re.compile("answer:([^\n]*)", re.IGNORECASE)
 _SIGNS = dict.fromkeys(map(ord, string.punctuation))
 
 
 def answer_line(output: str) -> str:
-    """Return what stands behind the first "Answer:" of an output, or its first line."""
+    """Return the text after the first "Answer:" of an output, or its first line."""
     match = _ANSWER.search(output)
     line = (match[1] if match else output.split("\n", 1)[0]).strip()
     return re.sub("^answer:", "", line, flags=re.IGNORECASE).strip()
@@ -222,7 +222,7 @@ def memoryagentbench_figures(
     return figures
 
 
-# Which figure the paper reports of a source, by a part of its name.
+# The figure that the paper reports for a source, by part of its name.
 _REPORTED = {
     "eventqa": "eventqa_recall",
     "ruler_niah": "ruler_recall",
@@ -236,7 +236,7 @@ _REPORTED = {
 def memoryagentbench_score(
     source: str, output: str, golds: Sequence[str]
 ) -> float | None:
-    """Return the figure that the paper reports of a source; None where a model decides, or ids are compared."""
+    """Return the figure that the paper reports for a source; None if it uses a model, or compares ids."""
     name = next((name for part, name in _REPORTED.items() if part in source), None)
     figures = memoryagentbench_figures(source, output, golds)
     return figures.get(name) if name else None
@@ -246,10 +246,10 @@ def memoryagentbench_score(
 
 
 def beam_order_score(reference: Sequence[str], lines: Sequence[str]) -> float | None:
-    """Return tau-b from 0 to 1 times F1 as the published code has it: what one side lacks is last there, in a tie.
+    """Return tau-b (0 to 1) times F1 as in the published code: items missing on one side are tied for last there.
 
-    `lines`: the answer's, those that name an item replaced by it. None where all are
-    tied, as tau-b is not defined then.
+    `lines`: the answer's lines, replaced by the item that they name, if any. None if all are tied, as tau-b is
+    undefined then.
     """
     expected = set(reference)
     listed = set(lines)
@@ -272,14 +272,13 @@ def _ranks_in(sequence: Sequence[str], union: Sequence[str]) -> list[int]:
     return [places.get(item, len(union) + 1) for item in union]
 
 
-# --- By the name that a question of the interchange gives.
+# --- By the name that an interchange question gives.
 
 
 def official_score(rule: str, answer: str, golds: Sequence[str]) -> float | None:
-    """Return what the published scorer of a data set makes of an answer; None where it asks a model.
+    """Return the score by a data set's published scorer; None if it uses a model.
 
-    `rule`: `longmemeval-v2:RULE|NAME=VALUE` or `memoryagentbench:SOURCE`. DatasetError for
-    any other.
+    `rule`: `longmemeval-v2:RULE|NAME=VALUE` or `memoryagentbench:SOURCE`. DatasetError for any other.
     """
     benchmark, _, name = rule.partition(":")
     if benchmark == "longmemeval-v2":

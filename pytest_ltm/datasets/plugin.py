@@ -1,4 +1,4 @@
-"""Data sets, suites and folders of definitions, from files of the user's own."""
+"""Registers data sets, suites and folders of definitions from the user's own files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
-    """Register LoCoMo, LongMemEval, logs of one's own, and the benchmarks that are read as histories."""
+    """Register LoCoMo, LongMemEval, the user's own logs, and the benchmarks that are read as histories."""
     from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 
     for dataset in (LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED):
@@ -32,7 +32,7 @@ def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
 
 @hookimpl(trylast=True)
 def pytest_ltm_read_suite(path: Path, scenarios: Collection[str] | None) -> Suite:
-    """Return the suite in a file, ours or a published configuration; the parameters in a user's file are tried."""
+    """Load the suite in a file, ours or a published configuration; checks the parameters in a user's file."""
     from pytest_ltm.api.scenarios import scenarios_folder
     from pytest_ltm.datasets.suite_file import load_suite
 

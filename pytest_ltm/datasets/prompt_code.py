@@ -1,7 +1,7 @@
-"""Prompts in the authors' own code: read from its syntax tree, word for word. Nothing of it runs.
+"""Extracts prompts verbatim from the syntax tree of the authors' code, without running any of it.
 
-A prompt is a text that the code fills in: `TEXT.format(...)` or an f-string. What is filled in says what the
-prompt is for, the conditions around it for which kind of question.
+A prompt is a text that the code fills in: `TEXT.format(...)` or an f-string. The names filled in reveal its purpose,
+and the conditions around it reveal the kind of question.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from pytest_ltm.api.storage import DatasetError, read_regular
 
-# What is filled in, by the words of its name. A later word says more: `question_date`
-# is a date.
+# The purpose of an inserted value, by the words of its name. Later words take
+# precedence: `question_date` is a date.
 _WORDS = {
     "question": "question",
     "query": "question",
@@ -51,18 +51,18 @@ class CodePrompt(Struct, frozen=True):
     """A text that code fills in."""
 
     text: str
-    """With our names of its parts."""
+    """With our names for its parts."""
     parts: frozenset[str]
     kinds: frozenset[str]
-    """The kinds of question that conditions around it name; none: all others."""
+    """The kinds of question in the conditions around it; empty for all others."""
     switches: int
-    """The conditions that have to hold beside those: 0 is what the code does if nothing is asked for."""
+    """The number of further conditions: 0 means the code's default behaviour."""
     file: str
     line: int
 
     @property
     def place(self) -> str:
-        """Where it is filled in."""
+        """The file and line where it is filled in."""
         return f"{self.file}:{self.line}"
 
 
@@ -78,20 +78,19 @@ _Names = Mapping[str, Sequence[_Text]]
 
 
 class CodePrompts(Struct, frozen=True):
-    """What the code in a folder says."""
+    """The prompts and settings found in a folder's code."""
 
     path: Path
     prompts: Sequence[CodePrompt]
     parameters: Mapping[str, Any]
-    """What the calls of a model are given beside what a judge is asked."""
+    """Arguments of model calls other than the judge's prompt."""
     limit: int = 0
-    """The most tokens that a model may say to a question; 0: not said."""
+    """The most tokens of a model's answer; 0 if not specified."""
 
     def text_of(self, kind: str, *, needs: str, may: Collection[str]) -> str:
-        """Return the text for a kind of question (`default`: any other), "" where there is none.
+        """Return the text for a kind of question (`default`: any other), or "" if there is none.
 
-        `needs`: the part that it names, `may`: others that it may. DatasetError where it
-        is one of several.
+        `needs`: the part that it must name, `may`: others that it may. DatasetError if several texts qualify.
         """
         usable = [
             prompt
@@ -116,9 +115,9 @@ def _is_for(prompt: CodePrompt, kind: str) -> bool:
 
 
 def read_code_prompts(path: Path, kinds: Collection[str]) -> CodePrompts:
-    """Return the prompts in a Python file, or in all of a folder; what is not Python of this version is left out.
+    """Read the prompts in a Python file, or in all of a folder; skips files that this Python cannot parse.
 
-    DatasetError where there are none.
+    DatasetError if there are none.
     """
     trees = dict(_parse_files(path))
     shared: dict[str, Sequence[_Text]] = {}
@@ -161,7 +160,7 @@ def _parse_files(path: Path) -> Iterator[tuple[str, ast.Module]]:
 
 
 class _Reader:
-    """Reads statements in their order: what names stand for, and where they are filled in."""
+    """Interprets statements in order: the texts behind names, and where they are filled in."""
 
     def __init__(self, file: str, kinds: Collection[str], shared: _Names) -> None:
         self.prompts: list[CodePrompt] = []
@@ -176,7 +175,7 @@ class _Reader:
         kinds: frozenset[str],
         switches: int,
     ) -> None:
-        """Read statements under conditions; `names` learns what they assign."""
+        """Interpret statements under conditions; `names` collects their assignments."""
         for statement in body:
             match statement:
                 case ast.If():
@@ -196,7 +195,7 @@ class _Reader:
                     | ast.Assert()
                     | ast.Expr(value=ast.Call(func=ast.Name()))
                 ):
-                    continue  # what is printed or raised is for people
+                    continue  # printed or raised texts are for people
                 case _:
                     for part in ast.iter_child_nodes(statement):
                         if isinstance(part, ast.expr):
@@ -230,7 +229,7 @@ class _Reader:
             names[name] = list(dict.fromkeys(texts))
 
     def _condition(self, test: ast.expr) -> tuple[frozenset[str], bool]:
-        """Return the kinds that a condition names, and whether it holds where something is not so."""
+        """Return the kinds that a condition names, and whether it holds when something is absent or false."""
         words: list[str] = []
         is_off = False
         for node in ast.walk(test):
@@ -248,7 +247,7 @@ class _Reader:
         return frozenset(filter(None, found)), is_off
 
     def _texts_of(self, node: ast.expr, names: _Names) -> list[_Text]:
-        """Return the texts that an expression may be."""
+        """Return the possible texts of an expression."""
         match node:
             case ast.Constant(value=str(text)):
                 return [_Text(text, frozenset(), 0)]
@@ -292,13 +291,13 @@ class _Reader:
         switches: int,
         line: int,
     ) -> None:
-        """Note a prompt, given as texts and the names of what follows each; not where a name says nothing."""
+        """Record a prompt, given as texts, each with the name inserted after it, unless a name is unknown."""
         parts = [_role_of(name) for _, name in pieces if name is not None]
         words = " ".join(literal for literal, _ in pieces).split()
         is_said = sum(any(map(str.isalpha, word)) for word in words) > 1
         if not parts or "" in parts or not is_said:
             return
-        # Beside a response, an answer is the right one.
+        # Next to a response, an answer is the right one.
         answer = "reference" if "answer" in parts else "answer"
         text = ""
         roles = set()
@@ -310,7 +309,7 @@ class _Reader:
                 roles.add(role)
                 text += f"{{{role}}}"
         if roles == {"answer"}:
-            return  # shows a reply, and asks nothing about it
+            return  # displays a reply without asking anything about it
         self.prompts.append(
             CodePrompt(text, frozenset(roles), kinds, switches, self._file, line)
         )
@@ -321,7 +320,7 @@ def _plain(word: str) -> str:
 
 
 def _role_of(name: str) -> str:
-    """Return what a name is for, "" for one that nobody knows."""
+    """Return the purpose of a name, or "" if unknown."""
     words = re.findall("[a-z]+", re.sub("([A-Z])", r" \1", name).lower())
     found = [_WORDS.get(word) or _WORDS.get(word.removesuffix("s")) for word in words]
     known = list(filter(None, found))
@@ -345,7 +344,7 @@ def _name_of(node: ast.expr) -> str:
 
 
 def _formatted_pieces(text: str, call: ast.Call) -> list[tuple[str, str | None]]:
-    """Return the pieces of a text and the names of what `format` puts behind each."""
+    """Return the pieces of a format string, each with the name inserted after it."""
     positional = [_name_of(argument) for argument in call.args]
     keywords = {
         keyword.arg: _name_of(keyword.value) for keyword in call.keywords if keyword.arg
@@ -379,7 +378,7 @@ def _joined_pieces(node: ast.JoinedStr) -> list[tuple[str, str | None]]:
 
 
 def _model_parameters(tree: ast.Module) -> dict[str, Any]:
-    """Return the numbers that a call of a model is given: beside `messages`, in a call or a dictionary."""
+    """Return the numeric arguments of a model call, in a call or dictionary that contains `messages`."""
     parameters: dict[str, Any] = {}
     for node in ast.walk(tree):
         pairs: dict[str, ast.expr] = {}
@@ -402,6 +401,6 @@ def _model_parameters(tree: ast.Module) -> dict[str, Any]:
 
 
 def split_at_history(text: str) -> tuple[str, str]:
-    """Return what stands before the history that a question is put behind, and what behind it."""
+    """Return the parts of a text before and after the inserted history."""
     before, _, behind = text.rpartition("{history}")
     return before.strip(), behind.strip()

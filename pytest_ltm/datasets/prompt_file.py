@@ -1,6 +1,6 @@
-"""A file with the words of a published protocol: what is asked, and what a judge is asked, used word for word.
+"""A file with the wordings of a published protocol, for questions and for a judge, used verbatim.
 
-A user writes it, or copies the texts of the authors into it, or names the authors' code; none are in the project.
+A user writes it, copies the authors' texts into it, or points to the authors' code; the project contains none.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class PromptFile(Struct, frozen=True, kw_only=True):
     name: str
     sha256: str
     opening: str = ""
-    """The message that begins a conversation; "": ours."""
+    """The message that opens a conversation; "" for ours."""
     question: Mapping[str, str] = {}
-    """How a question is put, by its kind; `default` for all others."""
+    """The wording of questions by kind; `default` for all others."""
     judge: Mapping[str, str] = {}
-    """What a judge is asked, by kind of question; `default` for all others."""
+    """The judge's prompts by kind of question; `default` for all others."""
     parameters: Mapping[str, Any] = {}
-    """What a judge's model is given beside the text, such as temperature."""
+    """Parameters of the judge's model, such as temperature."""
     limit: int = 0
-    """Tokens of an answer that are scored, as a limit would have cut it; 0: all."""
+    """The tokens of an answer that are scored, as an output limit would cut it; 0 for all."""
 
     @property
     def note(self) -> str:
@@ -48,11 +48,11 @@ class PromptFile(Struct, frozen=True, kw_only=True):
         return f"prompts of {self.name} (sha256:{self.sha256[:12]}), word for word"
 
     def ask(self, kind: str, **parts: str) -> str:
-        """Return a question of a kind in the words of the file, "" where it has none."""
+        """Return a question of a kind in the wording of the file, or "" if it has none."""
         return fill_verbatim(_text_of(self.question, kind), parts)
 
     def facts_of(self, kind: str) -> dict[str, Any]:
-        """Return the parameters of a definition: what a judge is asked about this kind of question, and the limit."""
+        """Return the parameters of a definition: the judge's prompt for this kind of question, and the limit."""
         facts: dict[str, Any] = {}
         if self.limit:
             facts["answer_limit"] = self.limit
@@ -70,14 +70,14 @@ def _text_of(texts: Mapping[str, str], kind: str) -> str:
 
 
 def fill_verbatim(text: str, parts: Mapping[str, str]) -> str:
-    """Return a text with its parts in the place of `{part}`; `{{` and `}}` are braces."""
+    """Replace each `{part}` of a text; `{{` and `}}` are braces."""
     return text.format_map(parts)
 
 
 def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile:
-    """Return the texts of a file, or of the Python in a folder; DatasetError for an unknown field, kind or part.
+    """Load the texts of a file, or of the Python in a folder; DatasetError for an unknown field, kind or part.
 
-    `kinds`: the parts that a text may name beside `{question}`, by kind of question.
+    `kinds`: the parts that a text may use in addition to `{question}`, by kind of question.
     """
     if path.suffix == ".py" or path.is_dir():
         return _load_from_code(path, kinds)
@@ -117,7 +117,7 @@ def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile
 
 
 def _load_from_code(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile:
-    """Return the texts that code fills in; what it shows before a question is the opening."""
+    """Load the texts that code fills in; text in front of a question becomes the opening."""
     code = read_code_prompts(path, kinds)
     shared = _shared_parts(kinds)
     judge = {}
@@ -129,7 +129,7 @@ def _load_from_code(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptF
         text = code.text_of(kind, needs="question", may={"history", *names})
         opening, question[kind] = split_at_history(text)
         openings.append(opening)
-    # A text for all has no place for what one kind alone has, such as choices.
+    # A common text has no place for parts specific to one kind, such as choices.
     default = question.pop("default")
     for kind, parts in kinds.items():
         if frozenset(parts) == shared:
@@ -157,7 +157,7 @@ def _shared_parts(kinds: Mapping[str, Collection[str]]) -> frozenset[str]:
 def _read_questions(
     item: Field, kinds: Mapping[str, Collection[str]]
 ) -> dict[str, str]:
-    """Return the texts by kind; one text alone is for all."""
+    """Return the texts by kind; a single text applies to all kinds."""
     shared = _shared_parts(kinds)
     is_one = isinstance(item.value, str)
     texts = {"default": item} if is_one else item.mapping(("default", *kinds))
@@ -168,7 +168,7 @@ def _read_questions(
 
 
 def _check_parts(item: Field, parts: frozenset[str], *, needed: str) -> None:
-    """Raise DefinitionError for a part that nobody fills in, or without the one that is needed."""
+    """Raise DefinitionError for an unknown part, or if the needed one is missing."""
     try:
         names = {name for _, name, _, _ in Formatter().parse(item.text()) if name}
     except ValueError as error:
@@ -182,7 +182,7 @@ def _check_parts(item: Field, parts: frozenset[str], *, needed: str) -> None:
 
 
 def limited_answer(facts: Mapping[str, Any], answer: str) -> str:
-    """Return as much of an answer as the limit in the parameters of a definition lets a model say."""
+    """Return an answer cut to the token limit in a definition's parameters."""
     limit = facts.get("answer_limit")
     count = token_counter(_TOKENS).count
     if not limit or count(answer) <= limit:
@@ -192,7 +192,7 @@ def limited_answer(facts: Mapping[str, Any], answer: str) -> str:
 
 
 def verbatim_prompt(facts: Mapping[str, Any]) -> JudgePrompt | None:
-    """Return the prompt that the parameters of a definition hold; None where they hold none."""
+    """Return the prompt in a definition's parameters, or None if there is none."""
     if not (prompt := facts.get("judge_prompt")):
         return None
     return JudgePrompt(

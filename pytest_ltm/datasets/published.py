@@ -32,27 +32,27 @@ from pytest_ltm.datasets.suite_file import (
     separate_entries,
 )
 
-# The file that holds the menu of the published Restaurant: dishes by section,
-# `{"Section": ["dish", …]}`.
+# The file with the menu of the published Restaurant: dishes by section, `{"Section":
+# ["dish", …]}`.
 MENU = "restaurant_menu.json"
-# How many folders upwards the menu is looked for: the scenario's, the benchmark's,
-# `definitions`, the one above.
+# The number of parent folders searched for the menu: the scenario's, the benchmark's,
+# `definitions`, and the one above.
 _LEVELS = 4
 
 
 def complete_definition(
     definition: Definition, path: Path, scenario: str
 ) -> Definition:
-    """Return a published definition with what its scenario needs from the files around `path`."""
+    """Return a published definition, completed from the files around `path` as its scenario requires."""
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
-        # the keywords of the folder's other examples; not those that share a word with
-        # the expected ones
+        # the keywords of the folder's other examples, except those that share a word
+        # with the expected ones
         ours = {word for group in definition.expected for word in group}
         other_groups: list[list[str]] = []
         for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
             with suppress(DefinitionError):
-                # what is wrong with that file is said where its own example is read
+                # a malformed neighbour is reported when its own example is read
                 groups = keyword_groups(
                     read_json(neighbour).mapping(required=["expected_responses"])[
                         "expected_responses"
@@ -89,7 +89,7 @@ def keyword_groups(expected: Field) -> list[list[str]]:
 
 
 def menu_above(path: Path) -> Path | None:
-    """Return the file with the menu that belongs to a definition file, if there is one."""
+    """Return the menu file that belongs to a definition file, if there is one."""
     return next(
         (
             folder / MENU
@@ -123,7 +123,7 @@ FOLDERS: Mapping[str, str] = MappingProxyType(
         "Trigger Response": "trigger_response",
     }
 )
-# How the name of a definition file ends.
+# The suffix of definition files.
 ENDING = ".def.json"
 
 _SCRIPT = ("script", "is_question", "expected_responses")
@@ -147,14 +147,14 @@ _STRAIGHT = lazy_pattern(
 
 
 def scenario_of(folder: str) -> str:
-    """Return our name for a published data set (case, spaces and _ do not matter); else the name itself."""
+    """Return our name for a published data set (ignoring case, spaces and _), else the name itself."""
     return _BY_KEY.get(_folder_key(folder), folder)
 
 
 def read_any(path: str | Path, scenario: str) -> Definition:
-    """Return the definition in a file of our format or the published one, as its fields tell.
+    """Read a definition file in our format or the published one, which its fields distinguish.
 
-    What a published file leaves to the files beside it is read from those.
+    Data that a published file leaves to its neighbours is read from those.
     """
     top = read_json(path)
     if (
@@ -167,13 +167,11 @@ def read_any(path: str | Path, scenario: str) -> Definition:
 
 
 def from_published(top: Field, scenario: str) -> Definition:
-    """Return a published definition as ours; DefinitionError names the field of what is wrong.
+    """Convert a published definition to ours; DefinitionError names the field of a fault.
 
-    A wait of nothing is not a step. Version 1 has `token_spacings` and `time_jumps` in
-    the place of `waits`. `expected` is the text itself for the scenarios that have one
-    text, a mapping of what it says for Prospective Memory (quote, author, nth),
-    Locations (km, direction) and Locations Directions (start, route), else the
-    published list.
+    An empty wait is not a step. Version 1 has `token_spacings` and `time_jumps` instead of `waits`. `expected` is the
+    text itself for scenarios with one text, a mapping for Prospective Memory (quote, author, nth), Locations (km,
+    direction) and Locations Directions (start, route), else the published list.
     """
     has_spacings = (
         isinstance(top.value, Mapping)
@@ -185,7 +183,7 @@ def from_published(top: Field, scenario: str) -> Definition:
     steps = tuple(_parse_steps(fields))
     expected = _expected_data(scenario, fields)
     if scenario == "prospective_memory":
-        # the second message carries the mark of a question, but is the instruction
+        # the second message is marked as a question, but is the instruction
         steps = tuple(
             Say(step.text) if isinstance(step, Ask) else step for step in steps
         )
@@ -193,7 +191,7 @@ def from_published(top: Field, scenario: str) -> Definition:
 
 
 def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
-    """Yield the steps; nothing for a question that is made at run time (one flag more than texts)."""
+    """Yield the steps, without a question created at run time (one flag more than texts)."""
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
     if "waits" in fields:
@@ -212,7 +210,7 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
                     time=parts["time"].duration() if "time" in parts else timedelta(0),
                 )
             )
-    else:  # version 1 names tokens and seconds after each message; there are none at the end
+    else:  # version 1 names tokens and seconds after each message, and none at the end
         name = "token_spacings"
         tokens = [
             item.whole() for item in fields["token_spacings"].items("numbers of tokens")
@@ -233,8 +231,8 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
         raise fields[name].fault(
             f"expected {len(flags)} waits, as many as in is_question, got {len(waits)}."
         )
-    # zip ends with the script: what follows it is the question of run time, and the
-    # wait after it.
+    # zip ends with the script: it is followed by the run-time question and the wait
+    # after it.
     for text, is_question, wait in zip(script, flags, waits, strict=False):
         yield Ask(text) if is_question else Say(text)
         if wait != Wait():
@@ -242,7 +240,7 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
 
 
 def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
-    """Return what is expected, in the form of our scenario."""
+    """Return the expected data in the form of our scenario."""
     expected = fields["expected_responses"]
     result: Any
     match scenario:
@@ -256,7 +254,7 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
                 raise expected.error("a text such as '3 km North'")
             result = {"km": float(direction[1]), "direction": direction[2].lower()}
         case "locations_directions":
-            # the text is an example of an answer, a leg a line
+            # the text is an example of an answer, one leg per line
             legs = _LEG.findall(_one_text(expected))
             if not legs:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
@@ -291,8 +289,7 @@ def _one_text(expected: Field) -> str:
 def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
     """Return quote, author and number; versions 1 and 2 have them in the two messages, and expect a sentence.
 
-    "In the 8th new message after this one" is the ninth reply, because the one to the
-    instruction is the first.
+    "In the 8th new message after this one" is the ninth reply, because the reply to the instruction is the first.
     """
     values = expected.items("values")
     if len(values) != 1:
@@ -321,26 +318,26 @@ class DefinitionsFolder:
     """A folder `DIR/<scenario or published folder name>/<example>.def.json`, with or without a `config.yml`."""
 
     def __init__(self, path: str | Path, more_names: Iterable[str] = ()) -> None:
-        """Look into the folder, reading nothing but `config.yml`; DefinitionError if it cannot be used.
+        """List the folder and read only `config.yml`; DefinitionError if it is unusable.
 
-        `more_names`: names of scenarios beyond the published ones.
+        `more_names`: names of scenarios in addition to the published ones.
         """
         self.path = Path(path)
         self._files = _definition_files(self.path)
         self.span: int | None = _memory_span(self.path / "config.yml")
-        """The default memory span in tokens, where `config.yml` names one."""
+        """The default memory span in tokens, if `config.yml` has one."""
         self.examples: dict[str, tuple[str, ...]] = {
             name: tuple(files) for name, files in self._files.items()
         }
-        """The names of the examples (the files' stems, as node ids have them) by scenario, in natural order."""
+        """The names of the examples (the files' stems, as in node ids) by scenario, in natural order."""
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
-        """Whether its folders have the names of the published benchmark's."""
+        """Whether its folders have the published benchmark's names."""
         names = {*FOLDERS.values(), *more_names}
         self.unknown = tuple(name for name in self.examples if name not in names)
-        """The scenarios in `examples` that nobody knows."""
+        """The unknown scenarios in `examples`."""
 
     def file(self, scenario: str, example: str) -> Path:
-        """Return where one example stands; DefinitionError if there is none."""
+        """Return the path of one example; DefinitionError if there is none."""
         try:
             return self._files[scenario][example]
         except KeyError:
@@ -349,7 +346,7 @@ class DefinitionsFolder:
             ) from None
 
     def definition(self, scenario: str, example: str) -> Definition:
-        """Return one example's data; DefinitionError names what is wrong with its file, or that there is none."""
+        """Return one example's data; DefinitionError for a fault in its file, or if there is none."""
         return read_any(self.file(scenario, example), scenario)
 
 
@@ -417,7 +414,7 @@ _BY_KEY = {
     for folder, scenario in FOLDERS.items()
     for name in (folder, scenario)
 }
-# What published configurations call two of them.
+# Two names as used by published configurations.
 _BY_KEY |= {
     "kv": "kv_pairs",
     "conflictingpersonalinfo": "conflicting_personal_information",
@@ -426,9 +423,9 @@ _BY_KEY |= {
 
 # --- published configurations, which name spans, examples and parameters, as suites
 
-# What a published configuration says of all data sets.
+# Settings of a published configuration for all data sets.
 _COMMON = ("memory_span", "dataset_examples", "seed")
-# How earlier versions of the benchmark spaced messages.
+# Spacing settings of earlier versions of the benchmark.
 _SPACING = ("filler_tokens_low", "filler_tokens_high", "pre_question_filler")
 _UNHONOURED = {
     "debug": "nothing is printed of what is sent; `ltm show` prints a recorded conversation",
@@ -437,7 +434,7 @@ _UNHONOURED = {
 
 
 def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
-    """Return the suite in a file of ours, or that a published configuration (`config`, `datasets`) asks for."""
+    """Load the suite in our file, or the one that a published configuration (`config`, `datasets`) asks for."""
     top = _yaml.load_yaml(path)
     if not (isinstance(top.value, Mapping) and "datasets" in top.value):
         return load_suite(path, known)
@@ -494,7 +491,7 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
 def _configured_entry(
     item: Field, common: Mapping[str, Field], known: Collection[str] | None
 ) -> SuiteEntry:
-    """Return the entry of a data set, with the parameters of the suite `paper` where the file gives none."""
+    """Return the entry of a data set, with the parameters of the suite `paper` by default."""
     fields = item.mapping(("name", "args"), required=("name",))
     own = fields["args"].mapping() if "args" in fields else {}
     scenario = _known_scenario(fields["name"], known)

@@ -1,4 +1,4 @@
-"""Reading files of rows, one JSON object a line, plain or gzipped; what is wrong names file and line."""
+"""Reads files of rows, one JSON object per line, plain or gzipped; errors name file and line."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pytest_ltm.api.storage import (
 
 T = TypeVar("T")
 
-# Larger numbers stand for nothing; some of them cannot even be written.
+# Larger numbers are meaningless, and some cannot even be printed.
 _LARGEST = 10**100
 
 
 def read_json_rows(
     path: Path, required: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield where each row stands (`file:line`) and the row; DatasetError for one that is none or lacks a field."""
+    """Yield the place (`file:line`) and value of each row; DatasetError for a malformed or incomplete one."""
     try:
         with _open_rows(path) as lines:
             for number, line in enumerate(lines, start=1):
@@ -72,16 +72,16 @@ def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str,
     return row
 
 
-# --- JSON files of data sets: errors for anything but JSON name the way out.
+# --- JSON files of data sets: errors for other content include a remedy.
 
 _SHOWN = 40
 _FIELDS = 6
-# How files of gzip, zip, bzip2, xz and zstd begin.
+# The magic numbers of gzip, zip, bzip2, xz and zstd.
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 
 
 def json_in(raw: bytes, where: str) -> Any:
-    """Return the value that a file's content is; DatasetError for anything that is not JSON."""
+    """Parse JSON; DatasetError for any other content."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -89,11 +89,11 @@ def json_in(raw: bytes, where: str) -> Any:
 
 
 AT_ONCE = 100_000_000
-"""Bytes that a file, or a part of one, may have that is in memory as a whole."""
+"""The most bytes of a file, or of a part, to hold in memory as a whole."""
 
 
 def read_at_once(path: Path) -> bytes:
-    """Return the content of a file; DatasetError if it cannot be read, or is too large."""
+    """Return the content of a file; DatasetError if it is unreadable or too large."""
     try:
         check_size(path.stat().st_size, str(path))
         return read_regular(path)
@@ -102,12 +102,12 @@ def read_at_once(path: Path) -> bytes:
 
 
 def json_of(path: Path) -> Any:
-    """Return the value of a JSON file; DatasetError if it cannot be read, is not JSON, or too large."""
+    """Return the value of a JSON file; DatasetError if it is unreadable, not JSON, or too large."""
     return json_in(read_at_once(path), str(path))
 
 
 def check_size(size: int, where: str) -> None:
-    """Raise DatasetError for so many bytes that they should not be in memory as a whole."""
+    """Raise DatasetError for a size that should not be held in memory as a whole."""
     if size > AT_ONCE:
         raise DatasetError(
             f"{where}: has {size:,} bytes, and at most {AT_ONCE:,} are read at once. Split it up"
@@ -115,7 +115,7 @@ def check_size(size: int, where: str) -> None:
 
 
 def no_json(raw: bytes, error: Exception) -> str:
-    """Return a sentence on a content that is not JSON: it is empty, something else, or cut off."""
+    """Return a sentence on content that is not JSON: it is empty, something else, or truncated."""
     start = raw.lstrip()[:_SHOWN]
     if not start:
         return "it is empty. Download it again"
@@ -125,7 +125,7 @@ def no_json(raw: bytes, error: Exception) -> str:
 
 
 def no_list(start: bytes) -> str:
-    """Return what a file is that begins with these bytes, which begin no JSON, and the way out."""
+    """Describe a file whose first bytes are not JSON, and the remedy."""
     if start.startswith(_PACKED):
         return "it is compressed. Unpack it first"
     return (
@@ -134,9 +134,9 @@ def no_list(start: bytes) -> str:
 
 
 def fields_of(top: Field, required: Iterable[str], kind: str) -> dict[str, Field]:
-    """Return the fields of a record; DefinitionError says which one is missing, and which there are instead.
+    """Return the fields of a record; DefinitionError names the missing one, and those present instead.
 
-    `kind`: what a record with all of them would be.
+    `kind`: what a complete record would be.
     """
     fields = top.mapping()
     for name in required:
@@ -151,7 +151,7 @@ def fields_of(top: Field, required: Iterable[str], kind: str) -> dict[str, Field
 
 
 def text_or_number(item: Field, *, empty: bool = True) -> str:
-    """Return the text of a field that may hold a number below 10^100; `empty`: whether it may be blank."""
+    """Return a field with a text or a number below 10^100 as text; `empty`: whether it may be blank."""
     value = item.value
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if (number and abs(value) < _LARGEST) or (
@@ -163,7 +163,7 @@ def text_or_number(item: Field, *, empty: bool = True) -> str:
 
 @contextmanager
 def faults_of_data() -> Iterator[None]:
-    """Make what is wrong with a field a DatasetError."""
+    """Convert field errors to a DatasetError."""
     try:
         yield
     except DefinitionError as error:
@@ -171,9 +171,9 @@ def faults_of_data() -> Iterator[None]:
 
 
 def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
-    """Return what a data set holds by label, not by id; DatasetError, with the way out, where two have one label.
+    """Return a data set's items by label instead of id; DatasetError, with a remedy, for duplicate labels.
 
-    `ids`: what the data set calls them.
+    `ids`: the data set's term for them.
     """
     labels: dict[str, str] = {}
     for name in by_id:

@@ -1,4 +1,4 @@
-"""Suite files (`*.ltm-suite.yml`): what they may say, and the suite that they make."""
+"""Suite files (`*.ltm-suite.yml`): their fields, and the suite that they define."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_ltm.api.storage import Field, did_you_mean, load_yaml
 
 
 def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
-    """Return the suite in a file; DefinitionError names file, line, field and what was expected.
+    """Load the suite in a file; DefinitionError names file, line, field and what was expected.
 
-    `known`: the names of the scenarios there are, or None to accept any.
+    `known`: the names of existing scenarios, or None to accept any.
     """
     top = load_yaml(path)
     fields = top.mapping(_SUITE, required=("scenarios",))
@@ -51,7 +51,7 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
 
 
 def _parse_spans(field: Field) -> tuple[int | None, ...]:
-    """Return the memory spans that a field says: one, or a list of different ones."""
+    """Return the memory spans in a field: one, or a list of distinct ones."""
     fields = field.items("memory spans") if isinstance(field.value, list) else [field]
     if not fields:
         raise field.error("at least one memory span")
@@ -78,8 +78,8 @@ def _read_message(field: Field) -> str:
     return field.text_or_empty('a message, or "" for none')
 
 
-# What a suite file may say of all its entries, or an entry of itself; then all of an
-# entry, and of a file.
+# Fields allowed for all entries and for a single entry; then all fields of an entry,
+# and of a file.
 _COMMON: dict[str, Callable[[Field], Any]] = {
     "examples": _read_count,
     "reset": _read_message,
@@ -95,7 +95,7 @@ _ENTRY: dict[str, Callable[[Field], Any]] = {
     "floor": _read_share,
     "pass_k": _read_count,
     "reset": _read_message,
-    # Read once more with the names of all entries, which it may only name.
+    # Parsed again once all entries are known, as it may only name those.
     "incompatible": Field.texts,
 }
 _SUITE: dict[str, Callable[[Field], Any]] = {
@@ -136,7 +136,7 @@ def _parse_scenario_name(item: Field, known: Collection[str] | None) -> str:
 def separate_entries(
     items: list[Field], entries: Sequence[SuiteEntry], groups: Sequence[set[str]]
 ) -> tuple[SuiteEntry, ...]:
-    """Return the entries, which stand in `items`, kept apart as the groups say; DefinitionError for a name twice."""
+    """Return the entries kept apart as the groups say; DefinitionError for a duplicate name."""
     lines: dict[str, int | None] = {}
     for item, entry in zip(items, entries, strict=True):
         if entry.name in lines:

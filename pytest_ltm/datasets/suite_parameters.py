@@ -1,4 +1,4 @@
-"""The parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used."""
+"""Checks a suite file's parameters before the run: unread names, and unusable values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_ltm.api.storage import ConfigurationError, LtmError, did_you_mean
 
 
 class Noticing(dict[str, Any]):
-    """Parameters that remember which of them were asked for; a copy of all asks for none."""
+    """Parameters that record which of them were read; copying all reads none."""
 
     def __init__(self, parameters: dict[str, Any]) -> None:
         super().__init__(parameters)
@@ -24,7 +24,7 @@ class Noticing(dict[str, Any]):
         return super().__contains__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value or the default."""
+        """Return the value or the default, and record the access."""
         self.asked[name] = None
         return super().get(name, default)
 

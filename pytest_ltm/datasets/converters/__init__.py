@@ -1,1 +1,1 @@
-"""Converters: the files of other benchmarks, and chats as people download them, as histories."""
+"""Converters: turn files of other benchmarks and downloaded chats into histories."""

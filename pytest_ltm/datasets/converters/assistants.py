@@ -1,4 +1,4 @@
-"""Exports of chats with models, as messages: ChatGPT, Claude, Gemini, Grok, DeepSeek, LibreChat, Open WebUI, lists."""
+"""Reads exports of chats with models: ChatGPT, Claude, Gemini, Grok, DeepSeek, LibreChat, Open WebUI, lists."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _FILES = "left out: attached files"
 def _objects(
     path: Path, layout: str, counts: Counter[str]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the objects of all files of a form."""
+    """Yield the objects of all files in a layout."""
     for file in export_files(path, layout, counts):
         yield from iter_objects(file, counts)
 
 
-# --- ChatGPT: conversations.json, or numbered parts of it, each a list of trees of
-# messages.
+# --- ChatGPT: conversations.json, or numbered parts of it, each a list of message
+# trees.
 
-# Marks of sources, which nobody reads out.
-# Signs of sources, and tags with a prefix by which a program draws cards.
+# Citation marks, and tags with a prefix that the program renders as cards; neither is
+# read aloud.
 _CITED = re.compile(
     r"\s?(?:\ue200[^\ue201]*\ue201|\u3010\d+\u2020[^\u3011]*\u3011|<(\w+:\w+)\b[^<>]*>.*?</\1>)",
     re.DOTALL,
@@ -113,7 +113,7 @@ def _openai_messages(
 
 
 def _openai_text(message: Any) -> str:
-    """Return what a message says: nothing where it is hidden, for a tool or not speech."""
+    """Return the text of a message; empty if it is hidden, addressed to a tool, or not speech."""
     message = message or {}
     content = message.get("content") or {}
     hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
@@ -128,7 +128,7 @@ def _openai_text(message: Any) -> str:
 
 
 def _openai_part(part: Any) -> str:
-    """Return a part that is a text, or was said aloud; the others are pictures and files."""
+    """Return a part that is text or transcribed speech; other parts are pictures and files."""
     if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
         return str(part.get("text") or "")
     return part if isinstance(part, str) else ""
@@ -140,7 +140,7 @@ def _openai_part(part: Any) -> str:
 def read_deepseek(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the conversations, each as the branch that was written last; thoughts are left out."""
+    """Yield the conversations, each as the branch written last, without thoughts."""
     for number, (where, talk) in enumerate(_objects(path, "deepseek", counts), start=1):
         with faults_of_export(where):
             tree = [
@@ -190,7 +190,7 @@ def _shown_messages(
 def read_claude(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the conversations, each as the branch that was shown last; thoughts and tools are left out."""
+    """Yield the conversations, each as the branch shown last, without thoughts and tools."""
     for number, (where, talk) in enumerate(_objects(path, "claude", counts), start=1):
         with faults_of_export(where):
             rows = _shown_rows(
@@ -211,9 +211,9 @@ def _shown_rows(
     current: object,
     counts: Counter[str],
 ) -> list[Any]:
-    """Return the shown branch of messages that name the one before; all of them where none does.
+    """Return the shown branch of messages with parent links, or all of them without any link.
 
-    `names`: the fields of their id, of the id of the one before, and of their time.
+    `names`: the fields for id, parent id and time.
     """
     id_name, parent, time = names
     if not any(row.get(parent) for row in rows):
@@ -239,7 +239,7 @@ def _claude_message(
     # older exports have no parts, only the text
     text = "\n".join(filter(None, texts)) or str(row.get("text") or "")
     attached = [*(row.get("attachments") or []), *(row.get("files") or [])]
-    # what was pasted and long stands here, as a file of its own
+    # long pasted text is exported as a file
     pasted = [str(file.get("extracted_content") or "") for file in attached]
     counts[_FILES] += pasted.count("")
     text = "\n".join(filter(None, [text, *pasted]))
@@ -249,7 +249,7 @@ def _claude_message(
 
 # --- Gemini: the activity of Takeout, as JSON or as a page, and prompts of AI Studio.
 
-# An announcement ends with a colon in most languages.
+# In most languages, the announcement of an activity ends with a colon.
 _ANNOUNCED = re.compile(
     r"\s*((?:[^\s:\uff1a]+\s+){0,4}[^\s:\uff1a]*)\s?[:\uff1a]\s*(.+)", re.DOTALL
 )
@@ -291,10 +291,10 @@ def _studio_messages(
 
 
 class _Activity(NamedTuple):
-    """A line of what an account did."""
+    """One entry of an account's activity log."""
 
     header: str
-    """The name of the product, in the language of the account."""
+    """The product's name, in the language of the account."""
     title: str
     at: datetime | None
     reply: str
@@ -312,7 +312,7 @@ def _activity_messages(
     activities: Sequence[_Activity], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
     common = _usual_announcement(activities)
-    # Takeout has the newest first
+    # Takeout lists the newest first
     for header, title, moment, reply in reversed(activities):
         prompt = _prompt_of(header, title, common)
         if not prompt:
@@ -325,14 +325,14 @@ def _activity_messages(
 
 
 def _usual_announcement(activities: Iterable[_Activity]) -> str:
-    """Return what most titles with a reply begin with, up to a colon; "" for none."""
+    """Return the most common beginning, up to a colon, of titles with a reply; "" without one."""
     answered = [activity.title for activity in activities if activity.reply]
     heads = [match[1] for title in answered if (match := _ANNOUNCED.fullmatch(title))]
     return Counter(heads).most_common(1)[0][0] if heads else ""
 
 
 def _prompt_of(header: str, title: str, common: str) -> str:
-    """Return what the user said; "" for an activity that is not a prompt."""
+    """Return the user's prompt; "" for other activities."""
     if match := _PROMPTED.fullmatch(title):
         return match[1].strip()
     if header in _ENGLISH and header:
@@ -340,7 +340,7 @@ def _prompt_of(header: str, title: str, common: str) -> str:
     match = _ANNOUNCED.fullmatch(title)
     if common and match and match[1] == common:
         return match[2].strip()
-    # an account in a language without such an announcement
+    # the account's language has no such announcement
     return "" if common else title
 
 
@@ -352,7 +352,7 @@ _CELL = re.compile(
 
 
 def _page_activities(path: Path) -> Iterator[_Activity]:
-    """Yield the activities of a page: a title, a line with the time, and the reply."""
+    """Yield the activities on a page: a title, a line with the time, and the reply."""
     try:
         page = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -432,7 +432,7 @@ def read_librechat(
 
 
 def _with_children(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield messages, and those that are kept inside them, without depth."""
+    """Flatten nested messages without recursion."""
     waiting = list(rows)
     while waiting:
         row = waiting.pop(0)
@@ -441,7 +441,7 @@ def _with_children(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _spoken_parts(content: Any) -> str:
-    """Return the parts of a message that are texts and no thoughts."""
+    """Return the text parts of a message, without thoughts."""
     if not isinstance(content, list):
         return message_text(content).strip()
     spoken = [
@@ -469,7 +469,7 @@ def read_openwebui(
             yield Talk(str(row.get("id") or f"chat-{number}"), messages)
 
 
-# --- Lists of turns: what most programs that are not named here write.
+# --- Lists of turns, the format of most other programs.
 
 MODEL_ROLES = {
     "gpt",
@@ -488,7 +488,7 @@ USER_ROLES = {"human", "user"}
 def read_sharegpt(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield lists of turns: `conversations` of from and value, or `messages` of role and content."""
+    """Yield lists of turns: `conversations` with from and value, or `messages` with role and content."""
     for number, (where, talk) in enumerate(_objects(path, "sharegpt", counts), start=1):
         with faults_of_export(where):
             if "conversations" in talk:

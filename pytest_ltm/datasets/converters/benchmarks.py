@@ -1,6 +1,6 @@
-"""Other benchmarks as histories: their files are read as the types that are declared here.
+"""Other benchmarks as histories: their files are parsed into the types declared here.
 
-What does not fit names file, place and way out.
+Errors name the file, the place and the remedy.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from pytest_ltm.datasets.rows import check_size
 
 
 class ForeignMessage(Foreign, frozen=True):
-    """What a user or an assistant says, in the form that most files have."""
+    """A message of a user or an assistant, in the most common form."""
 
     role: str
     content: str
@@ -58,11 +58,11 @@ class ForeignMessage(Foreign, frozen=True):
     def turn(
         self, counts: Counter[str], cut: re.Pattern[str] | None = None, reason: str = ""
     ) -> Turn:
-        """Return it as a turn, without what a pattern finds, which is counted: `reason` says what that is."""
+        """Return the message as a turn; matches of the pattern `cut` are removed and counted as `reason`."""
         text = cut.sub("", self.content) if cut else self.content
         counts[reason] += text != self.content
-        # an empty turn keeps its place: evidence counts turns, and the interchange
-        # wants a text in each
+        # an empty turn keeps its place: evidence refers to turns by number, and the
+        # interchange requires a text in each
         return Turn(
             role="assistant" if self.role == "assistant" else "user",
             content=text or "(nothing)",
@@ -79,11 +79,11 @@ _GOLD = (
     "ideal_summary",
     "expected_compliance",
 )
-# The place in the plan of a chat, which stands behind what users say: it would tell
-# which batch an answer is in.
+# The index in the chat's plan, which follows user messages and would reveal the batch
+# of an answer.
 _PLAN_CUT = "cut: plan indices behind what users say, such as ->-> 1,1"
 _PLAN_INDEX = re.compile(r"\s*-+>[->\s]*(?:(?:\d+|N/?A)[\s,.;)\]]*){2,}$")
-# The history that the published code tells, where there is one; in its spelling.
+# The history that the published code sends, if present; the misspelling is theirs.
 _TRUNCATED = ("chat_trunecated.json", "chat_truncated.json")
 
 
@@ -110,9 +110,9 @@ class _BeamProbe(Foreign, frozen=True):
 
 
 def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each chat: files named chat.json with probing_questions.json beside or below them.
+    """Yield a history per chat: files named chat.json, with probing_questions.json next to or below them.
 
-    Where there is a truncated history it is told, as the published code does.
+    A truncated history takes precedence, as in the published code.
     """
     for file in files_in(paths, "chat.json"):
         shorter = [file.with_name(name) for name in _TRUNCATED]
@@ -120,7 +120,8 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
             (candidate for candidate in shorter if candidate.is_file()), file
         )
         counts["told: histories that their authors truncated"] += told_file != file
-        # by the messages' ids, which questions cite; filled while the sessions are taken
+        # by the ids of messages, which questions cite; filled while the sessions are
+        # consumed
         turns: dict[int, str] = {}
         yield History(
             _beam_sessions(told_file, turns, counts),
@@ -132,7 +133,7 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
 def _beam_sessions(
     file: Path, turns: dict[int, str], counts: Counter[str]
 ) -> Iterator[Session]:
-    """Yield the batches of a chat that can be read."""
+    """Yield the readable batches of a chat."""
     date = ""
     for number, batch in enumerate(_beam_batches(file, counts), start=1):
         messages = list(chain.from_iterable(batch.turns))
@@ -158,7 +159,7 @@ def _beam_sessions(
 
 
 def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
-    """Yield the batches of a list of them, or of plans, each of which is a list of them or holds several."""
+    """Yield the batches of a list of batches, or of a list of plans that contain batches."""
     with leaving_out(counts):
         for where, raw in iter_list_items(file, "item"):
             batches: list[_BeamBatch] = []
@@ -176,7 +177,7 @@ def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
 def beam_questions(
     file: Path, turns: dict[int, str], counts: Counter[str]
 ) -> Iterator[Question]:
-    """Yield the questions of a chat that can be read; none of a chat of which nothing was told."""
+    """Yield the readable questions of a chat; none if no session of it was readable."""
     found = sorted(file.parent.rglob("probing_questions.json"))
     with leaving_out(counts):
         if not found:
@@ -209,7 +210,7 @@ def _beam_question(
     )
     golds = (getattr(probe, name) for name in _GOLD)
     gold = next((str(value) for value in golds if value is not None), None)
-    # its rubric is the order itself, not claims to be met one by one
+    # its rubric is the order itself, not independent claims
     ordered = kind == "event_ordering"
     cited = tuple(turns[name] for name in ids if name in turns)
     return Question(
@@ -225,7 +226,7 @@ def _beam_question(
 
 
 def _ids_within(value: Any) -> Iterator[Any]:
-    """Yield the ids in a list, in lists within it, or in lists by name."""
+    """Yield the ids in a list, in nested lists, or in a dictionary of lists."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -235,8 +236,8 @@ def _ids_within(value: Any) -> Iterator[Any]:
         yield value
 
 
-# --- HaluMem (arXiv 2511.03506): dated sessions of twenty users, with questions behind
-# each.
+# --- HaluMem (arXiv 2511.03506): dated sessions of twenty users, each followed by
+# questions.
 
 
 class _HalumemMemory(Foreign, frozen=True):
@@ -263,9 +264,9 @@ class _HalumemUser(Foreign, frozen=True):
 
 
 def read_halumem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each line: a user, whose questions are each asked behind its session.
+    """Yield a history per line: a user, whose questions follow the session they belong to.
 
-    The evidence of a question are the sessions that gave a memory it rests on.
+    The evidence of a question are the sessions that state the memories it rests on.
     """
     for file in files_in(paths, "*.jsonl"):
         for where, user in lines_as(file, _HalumemUser, counts):
@@ -298,8 +299,8 @@ def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> Hi
             "left out: memory points, of which only an agent's store could tell"
         ] += len(session.memory_points)
         for number, entry in enumerate(session.questions, start=1):
-            # evidence repeats the text of a memory, and names no session: only
-            # those told until then can be it
+            # evidence repeats the text of a memory without naming a session, so only
+            # earlier sessions can match
             cited = [homes.get(memory.memory_content, "") for memory in entry.evidence]
             counts["left out: evidence that no session before gave"] += cited.count("")
             questions.append(
@@ -315,12 +316,12 @@ def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> Hi
     return History(sessions, questions, user.uuid)
 
 
-# --- LoCoMo (Maharana et al., ACL 2024): its questions, without its tasks, tellings and
-# corrections.
+# --- LoCoMo (Maharana et al., ACL 2024): its questions, without its tasks, history
+# formats and corrections.
 
 
 def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each conversation of the published file, or of a folder of conversations."""
+    """Yield a history per conversation in the published file, or in a folder of conversations."""
     for sample in chain.from_iterable(load_locomo(path).samples for path in paths):
         counts[
             "guessed: what is odd about the file, as --ltm-suite=locomo lists it"
@@ -332,7 +333,7 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
             turns = []
             for place, turn in enumerate(session.turns, start=1):
                 places[turn.id] = (
-                    f"D{session.number}_{place}"  # ids of the file may have gaps, places have none
+                    f"D{session.number}_{place}"  # ids may have gaps, places have none
                 )
                 images = (Picture(caption=turn.caption),) if turn.caption else ()
                 turns.append(
@@ -352,8 +353,8 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
             if not adversarial and not item.answer:
                 counts["left out: questions whose answer is empty"] += 1
                 continue
-            # the turns that an adversarial question cites hold what it twists, not what
-            # it asks for
+            # the turns cited by an adversarial question contain what it twists, not an
+            # answer
             questions.append(
                 Question(
                     id=f"{sample.id}_{item.index}",
@@ -370,7 +371,7 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
 
 
 # --- LongMemEval (Wu et al., ICLR 2025): each question with its own history, without
-# recall by rank.
+# ranked recall.
 
 
 def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
@@ -383,7 +384,7 @@ def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hi
         cited = list[str]()
         for session in record.sessions:
             used[session.id] += (
-                1  # some histories tell a session twice, and ids of the interchange are unique
+                1  # some histories repeat a session, but interchange ids are unique
             )
             if used[session.id] == 1:
                 name = session.id
@@ -458,7 +459,7 @@ class _WebQuestion(Foreign, frozen=True):
 def read_longmemeval_v2(
     paths: Sequence[Path], counts: Counter[str]
 ) -> Iterator[History]:
-    """Yield a history for each haystack of a folder with questions.jsonl, trajectories.jsonl and haystacks/*.json.
+    """Yield a history per haystack in a folder with questions.jsonl, trajectories.jsonl and haystacks/*.json.
 
     Questions with the same haystack share it.
     """
@@ -496,7 +497,7 @@ _Places: TypeAlias = "dict[str, tuple[int, int, int]]"
 def _trajectory_places(file: Path, counts: Counter[str]) -> _Places:
     """Return line, start and end of each trajectory by id.
 
-    They fill gigabytes, and are read again when they are told.
+    Trajectories take gigabytes, so they are read again when they are played.
     """
     places: _Places = {}
     for number, start, raw in iter_numbered_lines(file):
@@ -543,7 +544,7 @@ def _web_session(file: Path, trajectory: _Trajectory, counts: Counter[str]) -> S
 def _existing_images(
     folder: Path, image: str | None, counts: Counter[str]
 ) -> list[Path]:
-    """Return the file of an image, if it is in the folder: a name that leads out of it is none."""
+    """Return the file of an image if it is in the folder; paths that lead out of it are ignored."""
     if not image:
         return []
     try:
@@ -553,7 +554,7 @@ def _existing_images(
         OSError,
         ValueError,
     ):
-        # a name with a null byte, or longer than the system takes
+        # the name contains a null byte, or is too long for the system
         exists = False
     counts["left out: images that are not in the folder"] += not exists
     return [path] if exists else []
@@ -562,8 +563,7 @@ def _existing_images(
 def _web_question(
     where: str, question: _WebQuestion, folder: Path, counts: Counter[str]
 ) -> Question:
-    # `function|name=value|...`: which function of the published evaluation decides, and
-    # with what
+    # `function|name=value|...`: a function of the published evaluation with its options
     try:
         function, options = parse_phrase_rule(question.eval_function)
     except DatasetError as error:
@@ -573,8 +573,8 @@ def _web_question(
     text = question.question
     choices = {}
     if function.startswith("mc_choice"):
-        # where the text lists no options they stand in its image, and only their
-        # letters can be known
+        # options that are not in the text are in the image, so only their letters are
+        # known
         choices = dict(_OPTION.findall(text))
         text = _OPTION.sub("", text).strip() if len(choices) > 1 else text
         if not (len(choices) > 1):
@@ -615,12 +615,12 @@ def _web_question(
     )
 
 
-# --- MemoryAgentBench (Hu et al., ICLR 2026): a long text told in parts, then many
-# questions by rules of its source.
+# --- MemoryAgentBench (Hu et al., ICLR 2026): a long text in parts, then many
+# questions, with rules by source.
 
 _PART_TOKENS = 4096
-"""Of a part, at four characters a token."""
-# What decides, by a part of a source's name; all others are for a judge.
+"""Tokens per part, at four characters each."""
+# The matching rule by part of a source's name; all others need a judge.
 _MATCHES = {
     "eventqa": "set",
     "ruler_niah": "set",
@@ -647,7 +647,7 @@ class _LongText(Foreign, frozen=True):
 def read_memoryagentbench(
     paths: Sequence[Path], counts: Counter[str]
 ) -> Iterator[History]:
-    """Yield a history for each row of the splits' files, of Parquet or of JSON lines."""
+    """Yield a history per row of the splits' files, in Parquet or JSON lines."""
     for file in files_in(paths, "*.parquet", "*.jsonl"):
         for number, (where, row) in enumerate(
             lines_as(file, _LongText, counts), start=1
@@ -671,7 +671,7 @@ def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
     ]
     source = row.metadata.source.lower()
     match = next((_MATCHES[part] for part in _MATCHES if part in source), "answer")
-    # not every split has ids for its questions
+    # some splits have no ids for their questions
     ids = row.metadata.qa_pair_ids
     if len(ids) != len(row.questions):
         ids = [f"q{place}" for place in range(len(row.questions))]
@@ -689,7 +689,7 @@ def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
     return History(sessions, questions, user)
 
 
-# --- PersonaMem (COLM 2025): replies to choose from, each question at a place in a
+# --- PersonaMem (COLM 2025): multiple-choice replies, each question at a position in a
 # shared conversation.
 
 _SPEAKER = re.compile(r"^(?:User|Assistant):\s*")
@@ -707,7 +707,7 @@ class _PersonaRow(Foreign, frozen=True):
 
 
 def read_personamem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each context of the files shared_contexts_*.jsonl beside questions_*.csv (or .jsonl)."""
+    """Yield a history per context in shared_contexts_*.jsonl next to questions_*.csv (or .jsonl)."""
     for file in files_in(paths, "questions_*.csv", "questions_*.jsonl"):
         rows_by_context: dict[str, list[tuple[str, _PersonaRow]]] = {}
         for where, row in _persona_rows(file, counts):
@@ -737,8 +737,8 @@ def _persona_rows(
     try:
         with open_text(file, "utf-8-sig", newline="") as content:
             for number, row in enumerate(csv.DictReader(content), start=2):
-                # a table has texts alone; what is no number stays one, for the type to
-                # refuse it by name
+                # tables contain only texts; one that is no number is kept, so that
+                # decoding names it in the error
                 index: Any = row.get("end_index_in_shared_context")
                 row |= {
                     "end_index_in_shared_context": int(index)
@@ -760,7 +760,7 @@ def _persona_history(
     rows: Sequence[tuple[str, _PersonaRow]],
     counts: Counter[str],
 ) -> History:
-    """Return a context as sessions, which system messages begin: they say who the user is by then."""
+    """Return a context as sessions, which begin at system messages: these describe the user's current state."""
     starts = [
         0,
         *(
@@ -791,15 +791,15 @@ def _persona_history(
 
 
 def _persona_question(where: str, row: _PersonaRow, names: Sequence[str]) -> Question:
-    """Return a question; `names`: of the turns, in the order in which they are told."""
-    # how many messages are told before the question
+    """Return a question; `names`: the turns, in conversation order."""
+    # the number of messages before the question
     end = row.end_index_in_shared_context
     if not 0 < end < len(names):
         raise DatasetError(
             f"{where}: end_index_in_shared_context: expected 1 to {len(names) - 1}, got {end}"
         )
     try:
-        # a list as Python prints it, not JSON
+        # a list in Python's notation, not JSON
         options = [str(option) for option in ast.literal_eval(row.all_options)]
         choices = {option.strip()[1]: option.strip()[3:].strip() for option in options}
     except (

@@ -1,4 +1,4 @@
-"""Chats as people download them, as sessions: whose export it is shows in its content, and silence ends a session."""
+"""Downloaded chats as sessions: the content identifies the exporting program, and silence ends a session."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from pytest_ltm.datasets.converters.shapes import READ, READERS, layout_of
 from pytest_ltm.datasets.interchange import History, Session, Turn
 
 UNPACKED = 4_000_000_000
-"""Bytes that the files of a zip may have."""
+"""The most bytes extracted from a zip."""
 
 
 def read_chats(
     paths: Sequence[Path], layout: str, splitting: Splitting, counts: Counter[str]
 ) -> Iterator[History]:
-    """Yield the history of exports; DatasetError for what is none.
+    """Yield the histories of exports; DatasetError for files that are none.
 
-    `layout`: one of the names of `FORMS`, or "" to be told by the content. `counts` takes what is
-    cut, left out or guessed.
+    `layout`: one of the names of `FORMS`, or "" to detect it from the content. `counts` collects what is cut, left out
+    or guessed.
     """
     for path in paths:
         if not path.exists():
@@ -52,7 +52,7 @@ def _sessions_of(
 ) -> Iterator[Session]:
     used: dict[str, int] = {}
     for talk in talks:
-        # several chats may have one name, such as that of a person
+        # several chats may share a name, such as that of a person
         used[talk.name] = used.get(talk.name, 0) + 1
         name = talk.name if used[talk.name] == 1 else f"{talk.name}~{used[talk.name]}"
         messages = list(_dated_messages(talk.messages, splitting, counts))
@@ -71,7 +71,7 @@ def _sessions_of(
 def _dated_messages(
     messages: Iterable[ExportedMessage], splitting: Splitting, counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
-    """Yield the messages that say something, with their times in the zone; one without has that of its neighbour."""
+    """Yield the non-empty messages with times in the zone; a missing time is copied from a neighbour."""
     cleaned = [clean_message(message, counts) for message in messages]
     spoken = [message for message in cleaned if message.text or message.calls]
     when = next((message.at for message in spoken if message.at), None)
@@ -117,14 +117,14 @@ def _split_by_silence(
 def _turn_of(message: ExportedMessage, splitting: Splitting) -> Turn:
     model = message.by_model or message.who in splitting.assistants
     role: Literal["user", "assistant"] = "assistant" if model else "user"
-    # an assistant among people is the one who is tested
+    # an assistant among people is the one under test
     speaker = "" if model else message.who
     return Turn(role=role, name=speaker, content=message.text, calls=message.calls)
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[Path]:
-    """Yield a file or folder; of a zip the folder of its texts, which is gone afterwards."""
+    """Yield a file or folder; for a zip, a temporary folder with its texts."""
     if path.suffix.lower() != ".zip":
         yield path
         return
@@ -141,7 +141,7 @@ def _unpacked(path: Path) -> Iterator[Path]:
                         f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it"
                     )
                 for file in files:
-                    # which keeps to the folder, whatever a name says
+                    # extract keeps to the folder, whatever the name
                     packed.extract(file, folder)
         except (
             zipfile.BadZipFile,

@@ -1,4 +1,4 @@
-"""Sessions of coding agents, as messages: Claude Code's and Codex's files, a line for each event."""
+"""Reads sessions of coding agents: the files of Claude Code and Codex, one event per line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_ltm.datasets.converters.messages import (
 from pytest_ltm.datasets.converters.shapes import export_files, iter_objects
 
 _NOT_SPOKEN = "left out: thoughts, tools, and what the program adds"
-# What programs put into the place of the user is in tags, all of it, or in brackets.
+# Text that programs insert as the user is entirely in tags or brackets.
 _ADDED = re.compile(
     r"\s*(?:<(?P<tag>[\w-]+)[^<>]*>.*</[\w-]+>|\[Request interrupted[^\]]*\]|Caveat: .*)\s*",
     re.DOTALL,
@@ -34,7 +34,7 @@ _ADDED = re.compile(
 def read_claude_code(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield a talk for each session; side tasks and replaced branches are left out."""
+    """Yield a talk per session, without subtasks and replaced branches."""
     for file in export_files(path, "claude-code", counts):
         sessions: dict[str, list[BranchNode]] = {}
         for where, row in iter_objects(file, counts):
@@ -55,7 +55,7 @@ def read_claude_code(
 
 
 def _code_node(row: Mapping[str, Any]) -> BranchNode:
-    # behind a summary the conversation goes on without a parent
+    # after a summary the conversation continues without a parent
     parent = row.get("parentUuid") or row.get("logicalParentUuid") or ""
     seconds = seconds_of(any_time(row.get("timestamp")))
     return BranchNode(str(row["uuid"]), str(parent), seconds, row)
@@ -78,7 +78,7 @@ def _code_messages(
 def read_codex(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield a talk for each file: what was typed, and what was answered."""
+    """Yield a talk per file: the typed messages and the answers."""
     for file in export_files(path, "codex", counts):
         rows = list(iter_objects(file, counts))
         typed = set[str]()
@@ -100,8 +100,8 @@ def read_codex(
 def _codex_messages(
     row: Mapping[str, Any], typed: set[str], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
-    """Yield a message of a line; `typed`: what the user typed, where the file says so."""
-    # older files have the message itself on a line
+    """Yield the message of a line; `typed`: the messages that the user typed, if the file records them."""
+    # older files have the bare message on a line
     message = row.get("payload") or row
     role = message.get("role")
     if message.get("type", "message") != "message" or role not in ("user", "assistant"):

@@ -1,4 +1,4 @@
-"""Columns: which fields of any list of messages are the time, the sender and the text, as what they hold shows."""
+"""Columns: identifies time, sender and text among the fields of a list of messages, by their values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pytest_ltm.datasets.converters.written_dates import (
 )
 
 _SAMPLE = 200
-"""Rows that are looked at."""
+"""The number of rows examined."""
 _LEAST_ROWS = 2
 _DEPTH = 3
 _MOSTLY = 0.6
 _TIMES = (1_000_000_000, 2_900_000_000)
-"""Seconds since 1970 of 2001 and 2061, between which numbers may be times of messages."""
+"""Seconds since 1970 in 2001 and 2061: numbers between them may be times of messages."""
 DATE_OF_NUMBERS = re.compile(DATE_AND_TIME)
 _TAG = re.compile(r"<[^<>]*>")
 _MARKED = re.compile(r"</[a-z]\w*>|<br\b", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:p|br|li|div|h\d|tr)\b[^<>]*>", re.IGNORECASE)
-# How programs call who says something, whatever the language of their users.
+# Names that programs use for the sender, whatever the users' language.
 _SENDER = re.compile(
     r"(?:author|sender|from|creator|speaker|role|who|user|name)(?:.?name)?$",
     re.IGNORECASE,
@@ -38,7 +38,7 @@ _KIND = re.compile(r"type$|kind$|state$|status$", re.IGNORECASE)
 
 
 class Columns(NamedTuple):
-    """Paths of the fields of a message."""
+    """The paths of a message's fields."""
 
     time: str
     sender: str
@@ -46,18 +46,18 @@ class Columns(NamedTuple):
 
 
 def page_text(page: str) -> str:
-    """Return the text of a piece of a page, a line for each of its blocks."""
+    """Return the text of an HTML fragment, a line per block."""
     text = html.unescape(_TAG.sub("", _BREAK.sub("\n", page))).replace("\xa0", " ")
     return re.sub(r"\n\s*\n+", "\n", text).strip()
 
 
 def plain_text(text: str) -> str:
-    """Return a text as it is shown, whether or not it has the tags of a page."""
+    """Return a text as displayed, whether or not it contains HTML tags."""
     return page_text(text) if _MARKED.search(text) else text
 
 
 def flat_row(value: Any, depth: int = _DEPTH, path: str = "") -> dict[str, str]:
-    """Return the texts and numbers in an object by their paths, those in lists not among them."""
+    """Return the texts and numbers in an object by path, without those in lists."""
     fields: dict[str, str] = {}
     for name, inner in value.items():
         place = f"{path}{name}"
@@ -69,7 +69,7 @@ def flat_row(value: Any, depth: int = _DEPTH, path: str = "") -> dict[str, str]:
 
 
 def is_notice(row: Mapping[str, Any]) -> bool:
-    """Return whether fields of a row say that nobody wrote it, or that it is gone."""
+    """Return whether fields of a row mark it as a system notice, or as deleted."""
     for name, value in row.items():
         if value is True and _NOTICE.search(name):
             return True
@@ -79,7 +79,7 @@ def is_notice(row: Mapping[str, Any]) -> bool:
 
 
 def message_lists(value: Any, name: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield each list of objects in a value that has the columns of a chat, with the name of what holds it."""
+    """Yield each list of objects with the columns of a chat, and the name of its container."""
     if isinstance(value, list):
         rows = [row for row in value if isinstance(row, Mapping)]
         if find_columns([flat_row(row) for row in rows[:_SAMPLE]]):
@@ -96,7 +96,7 @@ def message_lists(value: Any, name: str = "") -> Iterator[tuple[str, Sequence[An
 
 
 def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
-    """Return the columns of a chat: times, few senders, and the texts of most words; None for rows of anything else."""
+    """Return the columns of a chat (times, few senders, the wordiest texts), or None for other rows."""
     columns: dict[str, list[str]] = {}
     for row in rows:
         for name, text in row.items():
@@ -109,7 +109,8 @@ def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
         name: found[0] for name, found in times.items() if found and name in common
     }
     others = {name: texts for name, texts in columns.items() if not times[name]}
-    # What was edited or read was written before; a name such as `time` is no proof.
+    # Edit and read times are later than the time of writing; a name such as `time`
+    # proves nothing.
     time = min(dated, key=lambda name: seconds_of(dated[name]), default="")
     text = max(others, key=lambda name: _count_words(others[name]), default="")
     if not time or _count_words(others[text]) <= len(others[text]):
@@ -135,12 +136,12 @@ def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
 
 
 def _count_words(texts: Sequence[str]) -> int:
-    """Return the words of texts, each text once."""
+    """Return the number of words in distinct texts."""
     return sum(len(plain_text(text).split()) for text in {*texts})
 
 
 def _are_senders(names: Sequence[str], texts: Sequence[str]) -> bool:
-    """Return whether texts may be the names of who said others: words, and two, or fewer than those."""
+    """Return whether `names` may be senders of `texts`: words, and either two or fewer than the texts."""
     known = [name for name in names if name]
     return (
         len(known) >= _MOSTLY * len(names)
@@ -150,9 +151,9 @@ def _are_senders(names: Sequence[str], texts: Sequence[str]) -> bool:
 
 
 def times_of(texts: Sequence[str], order: str = "") -> list[datetime] | None:
-    """Return the times that all texts write, in one form; None if they do not.
+    """Return the times in all texts if they share one format, else None.
 
-    `order`: of day, month and year in dates of numbers; "": the first that fits.
+    `order`: day, month and year in numeric dates; "" for the first that fits.
     """
     matches = [DATE_OF_NUMBERS.fullmatch(text) for text in texts]
     found = [match for match in matches if match]

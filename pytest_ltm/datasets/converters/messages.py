@@ -1,4 +1,4 @@
-"""What an export is read as: messages and talks, and the rules that hold for every converter."""
+"""Messages and talks, the parsed form of an export, and rules shared by all converters."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class ExportedMessage(NamedTuple):
     """One message."""
 
     at: datetime | None
-    """None where the export does not say; without a zone where it names none."""
+    """None if the export has no time; naive if it names no zone."""
     who: str
-    """A name; "" for the user and the assistant of a chat with a model."""
+    """The sender's name; "" for the user and the assistant of a chat with a model."""
     text: str
     by_model: bool = False
     calls: tuple[ToolCall, ...] = ()
 
 
 class Talk(NamedTuple):
-    """What was said in one conversation, channel or chat."""
+    """One conversation, channel or chat."""
 
     name: str
     messages: Sequence[ExportedMessage]
@@ -37,29 +37,29 @@ class Talk(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """How an export is read."""
+    """Settings for reading an export."""
 
     gap: timedelta = timedelta(hours=4)
-    """A session ends where nothing was said for so long."""
+    """Silence of this length ends a session."""
     order: str = ""
-    """Of day, month and year in dates of numbers: `dmy`, `mdy` or `ymd`; "": as the file shows."""
+    """Day, month and year in numeric dates: `dmy`, `mdy` or `ymd`; "" to detect it."""
     assistants: tuple[str, ...] = ()
-    """Names of those who are the assistant."""
+    """Names of senders that are the assistant."""
     zone: tzinfo | None = None
-    """In which times without a zone are read, and all are written; None: UTC, and as they stand."""
+    """The zone for naive times, in which all times are written; None for UTC without conversion."""
 
 
-# --- What was said: the text, without what nobody typed.
+# --- The text of a message, without parts that no one typed.
 
-# Signs that end a line, beside the line feed.
+# Line separators other than the line feed.
 _LINE_ENDS = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# Signs without a width that say in which direction a text runs.
+# Invisible characters that set the direction of text.
 UNSEEN = dict.fromkeys(map(ord, "\u200e\u200f\u061c\ufeff"))
 UNSEEN |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
 
 def clean_message(message: ExportedMessage, counts: Counter[str]) -> ExportedMessage:
-    """Return a message with one kind of line break, and without a model's thoughts."""
+    """Return a message with normalized line breaks, and without a model's thoughts."""
     text = _LINE_ENDS.sub(_replace_line_end, message.text).translate(UNSEEN)
     if message.by_model:
         spoken = speech(text)
@@ -69,12 +69,12 @@ def clean_message(message: ExportedMessage, counts: Counter[str]) -> ExportedMes
 
 
 def _replace_line_end(match: re.Match[str]) -> str:
-    """Return a line feed for the ends of other systems, a blank for breaks inside a line."""
+    """Return a line feed for line ends of other systems, and a blank for breaks inside a line."""
     return "\n" if match[0] in ("\r\n", "\r") else " "
 
 
 def mark_forwarded(text: str, source: object = "") -> str:
-    """Return a text that somebody passed on: it is not the sender's own."""
+    """Mark a forwarded text, as it is not the sender's own."""
     if not text:
         return ""
     if source:
@@ -83,16 +83,16 @@ def mark_forwarded(text: str, source: object = "") -> str:
 
 
 def mark_quoted(text: str) -> str:
-    """Return a text that somebody quotes, each line with the usual mark."""
+    """Mark a quoted text, line by line."""
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-# Where a model's message goes, by the names that formats have for it.
+# Recipients and channels that mean the user, by the names that formats use.
 _TO_THE_USER = {"", "all", "final", "user"}
 
 
 def is_addressed_to_user(message: Mapping[str, Any]) -> bool:
-    """Return whether a message of a model is for the user: no other recipient, no channel of its own."""
+    """Return whether a model's message is addressed to the user: no other recipient, no channel of its own."""
     names = (message.get("recipient"), message.get("channel"), message.get("phase"))
     return all(
         name is None or name in _TO_THE_USER or name == "final_answer" for name in names
@@ -100,11 +100,11 @@ def is_addressed_to_user(message: Mapping[str, Any]) -> bool:
 
 
 THOUGHT_PARTS = ("thinking", "thought", "reasoning", "think", "redacted_thinking")
-"""How parts of a message are called that a model only thought."""
+"""The types of message parts that contain a model's thoughts."""
 
 
 def message_text(content: Any) -> str:
-    """Return the text of a message: itself, its parts that are texts, or the field that holds it."""
+    """Return the text of a message: itself, its text parts, or its text field."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -116,17 +116,18 @@ def message_text(content: Any) -> str:
     return ""
 
 
-# --- Branches: who edits a message or asks again leaves the old branch in the file.
+# --- Branches: editing a message or regenerating a reply leaves the old branch in the
+# file.
 
 
 class BranchNode(NamedTuple):
-    """A message in a tree of messages."""
+    """A node in a tree of messages."""
 
     id: str
     parent: str
-    """The id of the one before; "" or an unknown one for the first."""
+    """The id of the previous message; "" or unknown for the first."""
     at: float
-    """Seconds since 1970, to find the newest; 0.0 where that is not known."""
+    """Seconds since 1970, to find the newest node; 0.0 if unknown."""
     message: Any
 
 
@@ -135,8 +136,7 @@ def shown_branch(
 ) -> list[BranchNode]:
     """Return the branch that was shown last.
 
-    It ends at `current`, or at the newest message that nothing follows if there is
-    no such message; of equally new ones the last of the file counts.
+    It ends at `current`, or else at the newest leaf; of equally new ones the last in the file counts.
     """
     tree = {node.id: node for node in nodes}
     followed = {node.parent for node in tree.values()}
@@ -147,7 +147,7 @@ def shown_branch(
         )
         current = newest[1].id if newest else next(iter(tree), "")
     branch: dict[str, BranchNode] = {}
-    # an edited export may run in a circle
+    # an edited export may contain a cycle
     while current in tree and current not in branch:
         node = tree[str(current)]
         branch[node.id] = node
@@ -158,12 +158,12 @@ def shown_branch(
 REPLACED = "left out: messages in branches that edits replaced"
 
 
-# --- Times, and what is wrong with an export.
+# --- Times, and errors of an export.
 
 
 @contextmanager
 def faults_of_export(where: str) -> Iterator[None]:
-    """Make whatever an export's odd form causes a DatasetError that names its place and a way out."""
+    """Convert any error caused by an export's form into a DatasetError with place and remedy."""
     try:
         yield
     except (
@@ -185,7 +185,7 @@ def faults_of_export(where: str) -> Iterator[None]:
 
 
 def utc_time(seconds: Any) -> datetime:
-    """Return the time of so many seconds since 1970."""
+    """Convert seconds since 1970 to a time."""
     return datetime.fromtimestamp(float(seconds), tz=timezone.utc)
 
 
@@ -193,7 +193,7 @@ _MILLISECONDS = 10_000_000_000
 
 
 def epoch_time(number: Any) -> datetime:
-    """Return the time of a number since 1970: of milliseconds if seconds would be beyond the year 2286."""
+    """Convert a number since 1970 to a time, as milliseconds if seconds would be beyond the year 2286."""
     value = float(number)
     while value >= _MILLISECONDS:
         value /= 1000
@@ -201,7 +201,7 @@ def epoch_time(number: Any) -> datetime:
 
 
 def iso_time(text: Any) -> datetime | None:
-    """Return the time that a text of ISO 8601 gives, None for none; ValueError for any other."""
+    """Parse an ISO 8601 time; None for an empty value, ValueError for any other."""
     if text is None or text == "":
         return None
     if not isinstance(text, str):
@@ -216,7 +216,7 @@ def iso_time(text: Any) -> datetime | None:
 
 
 def any_time(value: Any) -> datetime | None:
-    """Return the time of a field, whatever its form: ISO 8601, a number since 1970, MongoDB's objects."""
+    """Parse the time of a field in any form: ISO 8601, a number since 1970, MongoDB's objects."""
     if isinstance(value, Mapping):
         inner = value.get("$date", value.get("$numberLong"))
         return any_time(inner)
@@ -228,7 +228,7 @@ def any_time(value: Any) -> datetime | None:
 
 
 def seconds_of(moment: datetime | None) -> float:
-    """Return a time as seconds since 1970; 0.0 for none."""
+    """Return a time as seconds since 1970; 0.0 for None."""
     if moment is None:
         return 0.0
     if moment.tzinfo:

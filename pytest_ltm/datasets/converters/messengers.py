@@ -1,4 +1,4 @@
-"""Exports of chats between people, as messages: Telegram, Messenger and Instagram, Discord, Slack."""
+"""Reads exports of chats between people: Telegram, Messenger and Instagram, Discord, Slack."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FORWARDED = "marked: texts of others that were forwarded"
 def read_telegram(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the chat of a file, or all chats of a whole account; of pages, one chat a folder."""
+    """Yield the chat of a file, or all chats of an account; HTML pages are one chat per folder."""
     pages: dict[Path, list[Path]] = {}
     for file in export_files(path, "telegram", counts):
         if file.suffix.lower() in {".html", ".htm"}:
@@ -76,7 +76,7 @@ _PAGE_TEXT = re.compile(r'<div class="text">(.*?)</div>', re.DOTALL)
 
 
 def _page_messages(file: Path, counts: Counter[str]) -> Iterator[ExportedMessage]:
-    """Yield the messages of a page; one that is joined to the former has its sender."""
+    """Yield the messages of a page; a joined message has the sender of the previous one."""
     sender = "somebody"
     for block in _PAGE_MESSAGE.split(read_text(file))[1:]:
         own, _, forwarded = block.partition('<div class="forwarded body">')
@@ -112,7 +112,7 @@ def _telegram_messages(
 
 
 def _telegram_text(parts: Any) -> str:
-    """Return a text; a link or a name in bold makes it a list of parts."""
+    """Return the text of a message, which is a list of parts if it contains links or bold names."""
     texts = []
     for part in parts if isinstance(parts, list) else [parts]:
         text = part if isinstance(part, str) else str(part.get("text") or "")
@@ -125,7 +125,7 @@ _QUARTER = timedelta(minutes=15)
 
 
 def _telegram_time(row: Mapping[str, Any]) -> datetime | None:
-    """Return when a message was sent, in the zone by which its local time differs from UTC."""
+    """Return when a message was sent, in the zone implied by its local time and UTC."""
     local = iso_time(row.get("date"))
     if not row.get("date_unixtime"):
         if local is None:
@@ -140,18 +140,18 @@ def _telegram_time(row: Mapping[str, Any]) -> datetime | None:
     return moment.astimezone(timezone(offset))
 
 
-# --- Messenger and Instagram: a folder for each chat, with message_1.json and so on, or
-# a file for each chat that was encrypted.
+# --- Messenger and Instagram: a folder per chat, with message_1.json and so on, or a
+# file per encrypted chat.
 
 
 def read_messenger(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the chats; the files of one folder are one chat."""
+    """Yield the chats; the files of a folder form one chat."""
     chats: dict[Path, list[Any]] = {}
     for file in export_files(path, "messenger", counts):
         _, top = next(iter_objects(file, counts))
-        # an encrypted chat is a file of its own, beside the others
+        # an encrypted chat has a file of its own, next to the others
         key = file if "threadName" in top else file.parent
         chats.setdefault(key, []).append((file, top))
     for parts in chats.values():
@@ -164,7 +164,7 @@ def read_messenger(
             title = first.get("title") or first.get("threadName") or path.stem
             several = len(first["participants"]) > 2
         name = repair_latin(str(title))
-        # the newest stand first
+        # the newest come first
         yield Talk(name, list(reversed(messages)), name if several else "")
 
 
@@ -180,7 +180,7 @@ def _messenger_messages(
         if shared and not notice:
             counts[_FORWARDED] += 1
             quoted = mark_forwarded(shared)
-            # a share announces itself in words that nobody typed
+            # a share announces itself in words that no one typed
             text = quoted if not share.get("link") else f"{quoted} {share['link']}"
         if notice or not is_spoken or not text or _REACTION.fullmatch(text):
             counts[_NOTICES] += 1
@@ -190,13 +190,13 @@ def _messenger_messages(
         yield ExportedMessage(moment, sender, text)
 
 
-# What the program writes for a tap, in English accounts.
+# The text that English accounts get for a reaction.
 _REACTION = re.compile(r"(?:Liked|Reacted \S{1,12} to) (?:a|your) message")
 _MESSENGER_SPOKEN = {"generic", "share", "text", "link"}
 
 
 def repair_latin(text: str) -> str:
-    """Return a text whose UTF-8 was written as if each byte were a letter of Latin-1."""
+    """Repair a text whose UTF-8 bytes were decoded as Latin-1."""
     if text.isascii():
         return text
     try:
@@ -205,10 +205,10 @@ def repair_latin(text: str) -> str:
         return text
 
 
-# --- Discord: exports of DiscordChatExporter, and the package of one's own data, both
-# as JSON or as tables.
+# --- Discord: exports of DiscordChatExporter, and the user's own data package, both as
+# JSON or as tables.
 
-# By name as the exporter writes kinds of messages, or by number.
+# Kinds of messages, by the exporter's name or by number.
 _MENTION = re.compile(r"<@!?(\d+)>")
 _DISCORD_SPOKEN = {"Default", "Reply", "Forward", "0", "19"}
 
@@ -216,7 +216,7 @@ _DISCORD_SPOKEN = {"Default", "Reply", "Forward", "0", "19"}
 def read_discord(
     path: Path, splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield a channel a file; the package of one's own data has only what one said oneself."""
+    """Yield a channel per file; the own data package contains only the user's messages."""
     for file in export_files(path, "discord", counts):
         rows = list(iter_objects(file, counts))
         with faults_of_export(str(file)):
@@ -252,7 +252,7 @@ def _discord_messages(
 
 
 def _name_mentioned(text: str, people: Iterable[Mapping[str, Any]]) -> str:
-    """Return a text with names in the place of the ids of people who are mentioned."""
+    """Replace the ids of mentioned people by their names."""
     names = {str(person["id"]): _discord_name(person) for person in people}
     return _MENTION.sub(lambda match: f"@{names.get(match[1], match[1])}", text)
 
@@ -276,7 +276,7 @@ def _table_messages(
     splitting: Splitting,
     counts: Counter[str],
 ) -> Iterator[ExportedMessage]:
-    """Yield the rows of a table; its dates are of ISO 8601, or all in one order of numbers."""
+    """Yield the rows of a table; its dates are ISO 8601, or numeric in one common order."""
     written = [row for _, row in rows]
     dates = [str(row["Date"]).strip() for row in written]
     for row, moment in zip(written, _times_in(dates, splitting, counts), strict=True):
@@ -290,7 +290,7 @@ def _table_messages(
 def _times_in(
     dates: Sequence[str], splitting: Splitting, counts: Counter[str]
 ) -> Sequence[datetime]:
-    """Return the times of a column; ValueError if they are none, or not all in one order."""
+    """Return the times of a column; ValueError if they cannot be parsed in one order."""
     times = times_of(dates, splitting.order)
     if times is None:
         raise ValueError(f"no times in one order, such as {dates[0]!r}")
@@ -303,7 +303,7 @@ def _times_in(
 
 
 def read_list(path: Path, splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
-    """Yield each list of objects that have a time, a sender and a text, whatever these are called."""
+    """Yield each list of objects that have a time, a sender and a text, whatever their field names."""
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.suffix.lower() not in {".json", ".jsonl", ".csv"}:
             continue
@@ -335,10 +335,9 @@ def _guessed_messages(
             yield ExportedMessage(moment, name, text, role in MODEL_ROLES)
 
 
-# --- Slack: a folder with users.json and a folder for each channel, which has a file
-# for each day.
+# --- Slack: a folder with users.json and a folder per channel, with a file per day.
 
-# What kinds of messages say something; the others tell who came and went.
+# Subtypes of messages with text; the others report who joined and left.
 _SLACK_SPOKEN = {None, "bot_message", "thread_broadcast", "me_message", "file_share"}
 _LINK = re.compile(r"<([^<>|\s]+)(?:\|([^<>]*))?>")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
@@ -347,7 +346,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 def read_slack(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the channels, or that of one day's file; a guest has the name that stands in the message."""
+    """Yield the channels, or that of one day's file; a guest's name is taken from the message."""
     if path.is_file():
         yield Talk(path.stem, list(_day_messages(path, {}, counts)))
         return
@@ -401,7 +400,7 @@ def _day_messages(
             for attachment in message.get("attachments") or []
             if isinstance(attachment, dict)
         ]
-        # bots often leave the text empty, and say all in blocks or in what is attached
+        # bots often leave the text empty and put everything into blocks or attachments
         text = (
             str(message.get("text") or "")
             or "\n".join(_block_texts(message.get("blocks")))
@@ -430,7 +429,7 @@ def _day_messages(
 
 
 def _attached_text(attached: dict[str, Any]) -> str:
-    """Return what is attached; a message that was passed on is marked as somebody else's."""
+    """Return the text of an attachment; a forwarded message is marked as such."""
     text = str(attached.get("text") or attached.get("fallback") or "")
     if attached.get("is_share") or attached.get("is_msg_unfurl"):
         return mark_forwarded(text, attached.get("author_name") or "")
@@ -438,7 +437,7 @@ def _attached_text(attached: dict[str, Any]) -> str:
 
 
 def _block_texts(value: Any) -> Iterator[str]:
-    """Yield the texts in blocks, however deep."""
+    """Yield the texts in blocks at any depth."""
     if isinstance(value, list):
         for block in value:
             yield from _block_texts(block)

@@ -1,7 +1,7 @@
-"""Files of other benchmarks as declared types: JSON, JSON lines and Parquet, a row at a time.
+"""Reads files of other benchmarks into declared types: JSON, JSON lines and Parquet, one row at a time.
 
-What is wrong names file, place and way out. A row that cannot be read is named and left
-out; a file of which nothing can be read is refused.
+Errors name file, place and remedy. An unreadable row is reported and left out; a file without any readable row is
+refused.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from pytest_ltm.datasets.rows import no_json, read_at_once
 T = TypeVar("T")
 CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"
 _NAMED = 20
-"""Rows that are named; more are counted."""
+"""The most unreadable rows to report by name; more are counted."""
 _MORE = f"{UNREADABLE}and more such rows"
 
 
 class Foreign(Struct, frozen=True):
-    """A base of what converters read: further fields are ignored."""
+    """Base of the types that converters decode; additional fields are ignored."""
 
 
 @contextmanager
 def leaving_out(counts: Counter[str]) -> Iterator[None]:
-    """Name what the block cannot read among what is left out, and go on behind it."""
+    """Report an unreadable part of the block as left out, and continue after the block."""
     try:
         yield
     except DatasetError as error:
@@ -46,7 +46,7 @@ def leaving_out(counts: Counter[str]) -> Iterator[None]:
 
 
 def date_as(text: str, form: str, where: str) -> str:
-    """Return a date or time of a form of `strptime` as the interchange writes it."""
+    """Convert a date or time in a `strptime` format to the interchange's format."""
     try:
         return datetime.strptime(text.strip(), form).isoformat(sep=" ")  # noqa: DTZ007 - the files name no zone
     except ValueError as error:
@@ -57,7 +57,7 @@ def date_as(text: str, form: str, where: str) -> str:
 
 
 def decode_as(raw: bytes, kind: type[T], where: str) -> T:
-    """Return a JSON value as a type; DatasetError, with the way to what does not fit."""
+    """Decode JSON into a type; DatasetError with the path to a mismatch."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
@@ -70,14 +70,14 @@ def decode_as(raw: bytes, kind: type[T], where: str) -> T:
 
 
 def json_as(path: Path, kind: type[T]) -> T:
-    """Return what a JSON file holds."""
+    """Decode a JSON file into a type."""
     return decode_as(read_at_once(path), kind, str(path))
 
 
 def lines_as(
     path: Path, kind: type[T], counts: Counter[str]
 ) -> Iterator[tuple[str, T]]:
-    """Yield place and value of each row of a file of JSON lines, or of Parquet, that can be read."""
+    """Yield place and value of each readable row in a JSON lines or Parquet file."""
     rows = _parquet_rows(path) if path.suffix == ".parquet" else _line_rows(path)
     while True:
         with leaving_out(counts):
@@ -117,7 +117,7 @@ def _value_as(raw: Any, kind: type[T], where: str) -> T:
 
 
 def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
-    """Return the files that are named, or that stand in named folders under one of these patterns."""
+    """Return the named files, and the files in named folders that match one of these patterns."""
     found = [
         file
         for path in paths
@@ -135,6 +135,6 @@ def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
 
 
 def kind_name(text: str) -> str:
-    """Return a published name as one that may stand in node ids."""
+    """Return a published name in a form that is valid in node ids."""
     name = re.sub(r"\W+", "_", text.strip().lower(), flags=re.ASCII).strip("_")
     return name if name[:1].isalpha() else f"kind_{name}"

@@ -1,4 +1,4 @@
-"""Whose export a file is: every known form scores it by the fields that it has, and what fits none is described."""
+"""Detects the program that exported a file: forms are scored by their fields; unknown files are described."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Form(NamedTuple):
 
     name: str
     reader: str
-    """The module beside this one whose `read_NAME` reads it."""
+    """The module in this folder whose `read_NAME` reads the format."""
     shapes: Sequence[Sequence[str]]
-    """Fields by which it is told, of the objects of a file; a list for each of its versions.
+    """The fields that identify it in a file's objects, one list per version.
 
-    `a.*.b` is the field `b` of any item of `a`.
+    `a.*.b` stands for the field `b` of any item of `a`.
     """
 
 
@@ -41,45 +41,45 @@ FORMS = tuple(
     for name, fields in load_packaged_yaml(__file__, "forms.yml").items()
 )
 LIST = "list"
-"""The form of any other list of messages, with fields for time, sender and text."""
+"""The name of the fallback form: any list of messages with fields for time, sender and text."""
 READERS = {form.name: form.reader for form in FORMS} | {LIST: "messengers"}
 LAYOUTS = tuple(READERS)
-"""The names of the forms."""
+"""The names of all forms."""
 READ = (".json", ".jsonl", ".txt", ".csv", ".html", ".htm")
-"""The ends of the names of files that may be an export."""
+"""The suffixes of files that may be an export."""
 _JSON = re.compile(r"\{|\[\s*[\[{]")
 _SAMPLE = 40
-"""Objects of a file that are looked at,"""
+"""The number of objects sampled per file."""
 _WIDE = 200
-"""and items of a list in one of them."""
+"""The number of items sampled per list in an object."""
 _ENOUGH = 0.6
 _HEAD = 40
 _FIGURES = 6
-"""Figures that a date and a time have at least, such as 1/2/24 9:05, and in how many characters they stand."""
+"""The fewest digits of a date with time, such as 1/2/24 9:05, and the number of characters that they are in."""
 _DAY_FILE = "*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
 
 
 class Likeness(NamedTuple):
-    """How well a file fits a form."""
+    """How well a file matches a form."""
 
     form: str
     found: int
-    """How many of the form's fields it has,"""
+    """The number of the form's fields that the file has."""
     wanted: int
-    """and how many those are."""
+    """The number of the form's fields."""
 
     @property
     def score(self) -> float:
-        """The share of fields that are there."""
+        """The share of fields that are present."""
         return self.found / self.wanted
 
     def __str__(self) -> str:
-        """Say it for an error."""
+        """Return the match as text for an error."""
         return f"{self.form} ({self.found} of {self.wanted} fields)"
 
 
 def rank_forms(samples: Iterable[Any]) -> list[Likeness]:
-    """Return the forms of which the objects of a file have any field, the best first."""
+    """Return the forms that share a field with the sampled objects, best match first."""
     objects = list(samples)
     ranked = []
     for form in FORMS:
@@ -115,9 +115,9 @@ def _has_field(value: Any, steps: list[str]) -> bool:
 
 
 def layout_of(path: Path, counts: Counter[str] | None = None) -> str:
-    """Return whose export a file or folder is, by its content; DatasetError, with the way out, for any other.
+    """Return the form of a file or folder, judging by its content; DatasetError with a remedy for others.
 
-    `counts` takes a note if it fits a form only in part.
+    `counts` gets a note if the form matches only in part.
     """
     if path.is_dir():
         return _layout_of_folder(path)
@@ -142,7 +142,7 @@ def _layout_of_unknown(
     ranked: list[Likeness],
     counts: Counter[str] | None,
 ) -> str:
-    """Return the form of any list of messages; DatasetError for what is none."""
+    """Return the fallback form for a list of messages; DatasetError for other content."""
     if next(message_lists(samples), None) is None:
         raise DatasetError(_unknown_form(path, ranked))
     if counts is not None:
@@ -194,7 +194,7 @@ def _ranked_if_readable(path: Path) -> list[Likeness]:
 
 
 def export_files(path: Path, layout: str, counts: Counter[str]) -> list[Path]:
-    """Return the files of a folder that have a form; the file itself if it is one."""
+    """Return the files of a folder that have a form, or the file itself."""
     if not path.is_dir():
         return [path]
     files = _readable_files(path)
@@ -209,11 +209,11 @@ def export_files(path: Path, layout: str, counts: Counter[str]) -> list[Path]:
     return found
 
 
-# --- What a file holds.
+# --- The content of a file.
 
 
 def _samples_of(path: Path) -> list[Any]:
-    """Return the first objects of a file: of JSON, a table's rows, what a page or text consists of."""
+    """Return the first objects of a file: JSON values, table rows, or parts of a page or text."""
     if path.suffix.lower() not in READ:
         return []
     if path.suffix.lower() in {".html", ".htm"}:
@@ -229,7 +229,7 @@ def _samples_of(path: Path) -> list[Any]:
 
 
 def _is_dated(line: str) -> bool:
-    """Return whether a line begins with as many figures as a date and a time have, in any script."""
+    """Return whether a line begins with as many digits, in any script, as a date with time has."""
     return sum(map(str.isdigit, line[:_HEAD])) >= _FIGURES
 
 
@@ -243,7 +243,7 @@ def _start_of(path: Path, size: int = 4096) -> str:
 
 
 def describe_file(path: Path) -> str:
-    """Return in a few words what a file looks like."""
+    """Describe a file's content in a few words."""
     suffix = path.suffix.lower()
     if suffix not in READ:
         return f"files that end in {suffix or 'nothing'} are not read"
@@ -262,7 +262,7 @@ def describe_file(path: Path) -> str:
 
 
 def describe_value(value: Any, depth: int = 2) -> str:
-    """Return the fields of a value, and those of the lists in it."""
+    """Describe the fields of a value, and those of the lists in it."""
     if isinstance(value, list):
         inner = describe_value(value[0], depth) if value else "nothing"
         return f"a list of {len(value):,} ({inner})"
@@ -286,9 +286,9 @@ _SHOWN = 8
 def iter_objects(
     path: Path, counts: Counter[str] | None = None, *, limit: int | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yield place and value of each object: of a JSON list of any size, of JSON lines, a table, or a whole file.
+    """Yield place and value of each object: in a JSON list of any size, JSON lines, a table, or a whole file.
 
-    `counts` takes the keys that stand twice in an object.
+    `counts` collects duplicate keys.
     """
     clashes = Counter[str]() if counts is None else counts
     if path.suffix.lower() == ".csv":
@@ -306,7 +306,7 @@ def iter_objects(
 
 
 def _is_first_of_lines(path: Path) -> bool:
-    """Return whether the first line of a file is an object, and another line follows."""
+    """Return whether the first line of a file is an object that is followed by another line."""
     lines = [raw for _, _, raw in islice(iter_numbered_lines(path), 2)]
     if len(lines) < 2:
         return False
@@ -317,7 +317,7 @@ def _is_first_of_lines(path: Path) -> bool:
 
 
 def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
-    """Return a JSON value; of a key that stands twice, the last value that is not empty counts."""
+    """Decode JSON; for a duplicate key, the last non-empty value counts."""
 
     def take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
@@ -343,7 +343,7 @@ def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         with open_text(path, "utf-8-sig", newline="") as file:
             head = file.readline()
             file.seek(0)
-            # the mark that the head has most often parts the columns
+            # the separator that the header contains most often
             rows = csv.DictReader(file, delimiter=max(",;\t|", key=head.count))
             for number, row in enumerate(rows, start=2):
                 yield f"{path}:{number}", row

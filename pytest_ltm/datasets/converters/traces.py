@@ -1,4 +1,4 @@
-"""Traces of agents as messages: LangSmith, Langfuse, and OpenTelemetry's spans."""
+"""Reads traces of agents: LangSmith, Langfuse, and OpenTelemetry's spans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_ltm.datasets.interchange import ToolCall
 
 _USERS = {"user", "human"}
 _MODELS = {"assistant", "ai", "model"}
-# Fields in which frameworks put what went in, or came out, as a text.
+# Fields in which frameworks store input or output as text.
 _TEXTS = (
     "input",
     "output",
@@ -42,7 +42,7 @@ _TEXTS = (
 def read_langsmith(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the threads of root runs: what the user said last, and what came out."""
+    """Yield the threads of root runs: the user's last message, and the output."""
     talks: dict[str, list[ExportedMessage]] = {}
     for where, run in _rows(path, counts):
         with faults_of_export(where):
@@ -68,7 +68,7 @@ def read_langsmith(
 def read_langfuse(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the sessions of traces, or each trace that is in none."""
+    """Yield the sessions of traces, and each trace without a session."""
     talks: dict[str, list[ExportedMessage]] = {}
     for where, trace in _rows(path, counts):
         with faults_of_export(where):
@@ -88,12 +88,12 @@ def read_langfuse(
 def read_otel(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the conversations of spans; those of a memory are calls, with what was written or found."""
+    """Yield the conversations of spans; memory spans become tool calls with the text written or found."""
     talks: dict[str, list[ExportedMessage]] = {}
     for where, row in _rows(path, counts):
         with faults_of_export(where):
-            # one span a line, or batches of them as collectors write them (OTLP), with
-            # key and typed value apart
+            # one span per line, or collectors' batches (OTLP), which separate key and
+            # typed value
             batches = [
                 scope["spans"]
                 for resource in row.get("resourceSpans", ())
@@ -156,7 +156,7 @@ def _rows(path: Path, counts: Counter[str]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
-    """Return the messages of a span: as JSON, or in numbered attributes as instrumentations wrote them before."""
+    """Return the messages of a span: as JSON, or in numbered attributes as older instrumentations write them."""
     if f"gen_ai.{name}.messages" in facts:
         return {"messages": _parsed(facts[f"gen_ai.{name}.messages"])}
     numbered = [
@@ -172,7 +172,7 @@ def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
 
 
 def _parsed(value: Any) -> Any:
-    """Return what a text of JSON holds, any other value as it is."""
+    """Decode a JSON text; return other values unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -184,7 +184,7 @@ def _parsed(value: Any) -> Any:
 def _exchange(
     sent_messages: Any, came: Any, moment: datetime | None, counts: Counter[str]
 ) -> list[ExportedMessage]:
-    """Return what the user said last, and the reply."""
+    """Return the user's last message, and the reply."""
     message = _last_text(sent_messages, _USERS)
     reply = _last_text(came, _MODELS)
     counts["left out: runs without a text of the user or the model"] += not (
@@ -198,7 +198,7 @@ def _exchange(
 
 
 def _last_text(value: Any, roles: set[str]) -> str:
-    """Return the last text of one of these roles in what went in or came out, in the forms of many frameworks."""
+    """Return the last text with one of these roles in an input or output, in the forms of many frameworks."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, dict):
@@ -214,7 +214,7 @@ def _last_text(value: Any, roles: set[str]) -> str:
 
 
 def _row_text(row: Any, roles: set[str]) -> str:
-    """Return the text of a message if it has one of the roles, or none."""
+    """Return the text of a message without a role, or with one of these roles."""
     if isinstance(row, list):
         return _last_text(row, roles)
     if not isinstance(row, dict):

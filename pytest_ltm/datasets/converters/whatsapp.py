@@ -1,4 +1,4 @@
-"""WhatsApp's export: a text file. Each telephone writes dates in its own way: only the whole file shows which."""
+"""Reads WhatsApp's text exports. Date formats vary by phone, so they are detected from the whole file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from pytest_ltm.datasets.converters.written_dates import (
 )
 from pytest_ltm.datasets.rows import check_size
 
-# What iPhones write before a text that nobody typed.
+# The mark that iPhones put before text that no one typed.
 _UNSAID = "\u200e"
 _HEAD_LENGTH = 64
-"""Characters in which the head of a message ends."""
-# The grammar of a head, in any language: date and time, then its end.
+"""The most characters of a message's head."""
+# The syntax of a head in any language: date and time, then its end.
 _HEAD = re.compile(
     rf"(?P<open>\[)?{DATE_AND_TIME}"
     r"(?P<end>(?(open)\]\s?|(?:\s?[-\u2013]\s?|:\s|,\s)))(?P<rest>.*)",
@@ -43,48 +43,48 @@ _BY = re.compile(
     r"(?P<who>[^:\uff1a\n]{1,60}?)\s?[:\uff1a](?P<blank>[ \n]|$)?(?P<text>.*)",
     re.DOTALL,
 )
-# A message that is nothing but a note in angle brackets, a file and a note behind it,
-# or a place on a map.
+# A message that is only a note in angle brackets, a file with a note, or a place on a
+# map.
 _NOTE = re.compile(
     r"<[^<>\n]{1,60}>|[\w -]{1,80}\.\w{2,5} \([^()\n]{3,40}\)|[^\W\d_]{2,20}: https://maps\.google\.com/\S+|null"
 )
-# A file with a caption: a line of its own before it, or a note before or behind it.
+# A file with a caption: on a line of its own before it, or as a note before or after
+# it.
 _FILE_BEFORE = re.compile(r"\A[\w-]{1,80}\.\w{2,5} \([^()\n]{3,40}\)\n")
 _FILE_BESIDE = re.compile(r"\s*<[^<>\n:]{2,30}: [^<>\n:]{1,80}\.\w{2,5}>\s*")
-# What telephones write behind a message that was changed: a note of several words, or
-# in a script without blanks.
+# The mark of an edited message: a note of several words, or in a script without blanks.
 _EDITED = re.compile(
     r"\s*<(?:[^<>\s=/\"]+(?:\s[^<>\s=/\"]+)+|[^\W\d_a-zA-Z]{2,30})\.?>\s*$"
 )
 _QUOTES = re.compile(r"[\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u2018]")
 _LONGEST_NAME = 5
-"""Words of a name that occurs only once."""
+"""The most words of a name that occurs only once."""
 _BACK = timedelta(days=1)
 _RECURS = 3
-"""Times that a notice comes at least."""
+"""The fewest repetitions of a notice."""
 _SYSTEM = "left out: messages of the system"
 
 
 @dataclass(slots=True)
 class _ChatLine:
-    """One message of the file, which may be several of its lines."""
+    """One message of the file, which may span several lines."""
 
     number: int
     head: re.Match[str]
     rest: list[str]
     raw: str
-    """Its first line, with the signs that nobody sees."""
+    """Its first line, with invisible characters."""
 
 
 def read_whatsapp(
     path: Path, splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the one chat of a file; of a folder, that of each text file in it."""
+    """Yield the chat of a file, or of each text file in a folder."""
     for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
         chat_lines = _chat_lines(file)
         form = _date_form(file, chat_lines, splitting.order)
         speakers = _speakers(chat_lines)
-        # a chat with somebody unknown is named by a phone number
+        # a chat with an unknown person is named by a phone number
         name = re.sub(r"[\W\d]+", "-", file.stem).strip("-")
         messages = []
         for place, line in enumerate(chat_lines):
@@ -113,10 +113,9 @@ def read_whatsapp(
 def _shared_sentences(
     messages: Sequence[ExportedMessage],
 ) -> Iterator[tuple[str, int]]:
-    """Yield statements that several people sent word for word, and how often.
+    """Yield sentences that several people sent verbatim, with their counts.
 
-    A notice of a telephone looks like that in a language in which it is not known; so
-    do some things that people say.
+    Notices in an unknown language look like that, but so do some things that people say.
     """
     senders: dict[str, list[str]] = {}
     for message in messages:
@@ -130,7 +129,7 @@ def _shared_sentences(
 def _spoken_by(
     line: _ChatLine, speakers: Counter[str], counts: Counter[str], *, first: bool
 ) -> tuple[str, str] | None:
-    """Return who said what, "" for media and what was deleted; None for a message of the system."""
+    """Return sender and text, which is "" for media and deleted messages; None for a system message."""
     words = half_of_day_words()
     by = _BY.fullmatch("\n".join(line.rest))
     if by is None or not _is_speaker(by, speakers):
@@ -138,7 +137,7 @@ def _spoken_by(
     if f"{by['who']}: {_UNSAID}" in line.raw or words["system"].search(by["who"]):
         return None
     text = _EDITED.sub("", by["text"]).strip()
-    # the notice has an author in some exports
+    # in some exports the encryption notice has an author
     if first and words["encrypted"].search(text):
         return None
     if _NOTE.fullmatch(by["text"].strip()) or words["deleted"].fullmatch(text):
@@ -147,7 +146,7 @@ def _spoken_by(
 
 
 def _drop_file(text: str, counts: Counter[str]) -> str:
-    """Return the caption of a file, or the text where there is no file."""
+    """Return the caption of a file, or the text if there is no file."""
     caption = _FILE_BESIDE.sub("", _FILE_BEFORE.sub("", text, count=1), count=1)
     if caption and caption != text:
         counts["left out: files with a caption, which is kept"] += 1
@@ -155,16 +154,15 @@ def _drop_file(text: str, counts: Counter[str]) -> str:
 
 
 def _speakers(chat_lines: Sequence[_ChatLine]) -> Counter[str]:
-    """Return how often each name stands before a colon and a blank."""
+    """Return how often each name precedes a colon and a blank."""
     heads = (_BY.fullmatch("\n".join(line.rest)) for line in chat_lines)
     return Counter(head["who"] for head in heads if head and head["blank"] is not None)
 
 
 def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
-    """Return whether what stands before a colon is a name, not a part of a notice.
+    """Return whether the words before a colon are a name, not part of a notice.
 
-    A name without a blank behind the colon has another line with one, or no
-    number and no address behind it.
+    A name without a blank after the colon either has one on another line, or is not followed by a number or an address.
     """
     name = by["who"]
     text = by["text"]
@@ -179,7 +177,7 @@ def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
 
 def _chat_lines(path: Path) -> list[_ChatLine]:
     chat_lines: list[_ChatLine] = []
-    # what stands before the first message
+    # the lines before the first message
     title: list[str] = []
     try:
         check_size(path.stat().st_size, str(path))
@@ -211,7 +209,7 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
 
 
 def _plain_head(line: str) -> str:
-    """Return a line with the usual blanks and digits where its head may be."""
+    """Return a line with ordinary blanks and digits in the part that may be its head."""
     head = line[:_HEAD_LENGTH]
     if head.isascii():
         return line
@@ -223,7 +221,7 @@ def _plain_head(line: str) -> str:
 
 
 class _HeadForm(NamedTuple):
-    """The form that all heads of a file share: a date quoted in a message has another one."""
+    """The form shared by all heads of a file; a date quoted in a message has a different one."""
 
     opening: str | None
     separator: str
@@ -236,15 +234,15 @@ def _form_of(head: re.Match[str]) -> _HeadForm:
 
 
 def _date_form(path: Path, chat_lines: Sequence[_ChatLine], order: str) -> DateForm:
-    """Return the order of day and month, and the calendar, that all dates of a file allow.
+    """Return the order of day and month, and the calendar, that fit all dates of a file.
 
-    DatasetError where two orders do, or none. Of two the one counts in which the file
-    never goes back by a day.
+    DatasetError if no order fits, or if two do. Of two orders, one in which the dates never go back by a day is
+    preferred.
     """
     heads = [line.head for line in chat_lines]
     first = heads[0]
     if order:
-        # which line does not fit is said when it is read
+        # the reading step reports which line does not fit
         fitting = [form for form, _ in fitting_forms(heads, [order])]
         if fitting:
             return fitting[0]

@@ -1,4 +1,4 @@
-"""Dates as programs write them for people: in numbers of any order and calendar, or with the name of a month."""
+"""Parses dates written for people: numeric in any order and calendar, or with the name of a month."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.language.values.cldr import month_names
 
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
-"""Where year, month and day stand among a date's three numbers."""
-# The grammar in any language: three numbers, perhaps behind an era, then hours and
-# minutes, with words around these.
+"""The indices of year, month and day among a date's three numbers."""
+# The syntax in any language: three numbers, perhaps after an era, then hours and
+# minutes, with words around them.
 DATE_AND_TIME = (
     r"(?P<era>[^\W\d_]{1,4}\.?\s?)?"
     r"(?P<one>\d{1,4})\s?(?P<sign>[-./\u5e74\ub144])\s?(?P<two>\d{1,2})\s?[-./\u6708\uc6d4]\s?(?P<three>\d{1,4})[.\u65e5\uc77c]?"
@@ -22,14 +22,15 @@ DATE_AND_TIME = (
     r"(?:[:.\u2236\uff1a](?P<second>\d\d))?(?P<after>\s?[^\W\d_]{1,3}\.?\s?(?:[^\W\d_]\.?)?)?"
 )
 _NOON = 12
-# Chats of telephones, and of models, are no older than this, and none is of later.
+# The plausible years: chats of phones and of models are not older, and none are from
+# the future.
 _FIRST_YEAR = 2009
 _LAST_YEAR = 2060
 
 
 @lru_cache(maxsize=1)
 def half_of_day_words() -> Mapping[str, re.Pattern[str]]:
-    """Return what telephones write in words, by what it means."""
+    """Return the words that phones write, as patterns by meaning."""
     lists = load_packaged_yaml(__file__, "whatsapp.yml")
     return {
         name: re.compile("|".join(forms), re.IGNORECASE)
@@ -37,11 +38,12 @@ def half_of_day_words() -> Mapping[str, re.Pattern[str]]:
     }
 
 
-# --- Calendars: a year says which it is in, as all chats are of the same few decades.
+# --- Calendars: the year identifies the calendar, as all chats are from the same few
+# decades.
 
 
 def _from_persian(year: int, month: int, day: int) -> date:
-    """Return a date of the Solar Hijri calendar, by its cycle of 33 years with eight leap years."""
+    """Convert a date of the Solar Hijri calendar, by its cycle of 33 years with eight leap years."""
     if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
         raise ValueError(f"no day of that calendar: {year}-{month}-{day}")
     passed = year - 979
@@ -51,7 +53,7 @@ def _from_persian(year: int, month: int, day: int) -> date:
 
 
 def _from_islamic(year: int, month: int, day: int) -> date:
-    """Return a date of the tabular Islamic calendar, which may be a day off the one that is seen."""
+    """Convert a date of the tabular Islamic calendar, which may differ by a day from observation."""
     if not (1 <= month <= 12 and 1 <= day <= 30):
         raise ValueError(f"no day of that calendar: {year}-{month}-{day}")
     days = day + -(-59 * (month - 1) // 2) + (year - 1) * 354 + (3 + 11 * year) // 30
@@ -63,14 +65,14 @@ def _shifted(years: int) -> Callable[[int, int, int], date]:
 
 
 class Calendar(NamedTuple):
-    """How a year, a month and a day become a date."""
+    """Conversion of year, month and day to a date."""
 
     name: str
     date_of: Callable[[int, int, int], date]
     century: int
-    """What is added to a year of two digits; 0: it has none."""
+    """The number added to a year of two digits; 0 if there are none."""
     eras: tuple[str, ...] = ()
-    """What stands before its years; with none of these it is not this calendar."""
+    """The eras written before its years; if given, one of them is required."""
 
 
 CALENDARS = (
@@ -84,16 +86,16 @@ CALENDARS = (
 )
 
 ERAS = frozenset(mark for calendar in CALENDARS for mark in calendar.eras)
-"""The marks of eras that say which calendar it is."""
+"""The era marks that identify a calendar."""
 
 
 def date_in(
     calendar: Calendar, numbers: tuple[int, int, int], era: str = ""
 ) -> date | None:
-    """Return the date of year, month and day in a calendar; None if none of these decades is it."""
+    """Return the date of year, month and day in a calendar; None if it is outside these decades."""
     year, month, day = numbers
     mark = era.strip(" .").lower()
-    # an era that is known says which calendar it is
+    # a known era identifies the calendar
     if (mark in calendar.eras) != (mark in ERAS or bool(calendar.eras)):
         return None
     if year < 100:
@@ -105,7 +107,7 @@ def date_in(
     return found if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
 
 
-# --- All dates of a file are in one order and one calendar.
+# --- All dates of a file share one order and one calendar.
 
 
 class DateForm(NamedTuple):
@@ -116,7 +118,7 @@ class DateForm(NamedTuple):
 
 
 def read_date(match: re.Match[str], form: DateForm) -> datetime | None:
-    """Return the time of a match of DATE_AND_TIME, without a zone; None if it does not fit the form."""
+    """Return the naive time of a DATE_AND_TIME match; None if it does not fit the form."""
     parts = [int(match[name]) for name in ("one", "two", "three")]
     year, month, day = (parts[place] for place in ORDERS[form.order])
     found = date_in(form.calendar, (year, month, day), match["era"] or "")
@@ -146,7 +148,7 @@ def _hour_of(match: re.Match[str]) -> int | None:
 def fitting_forms(
     matches: Sequence[re.Match[str]], orders: Sequence[str] = tuple(ORDERS)
 ) -> Iterator[tuple[DateForm, list[datetime]]]:
-    """Yield each order in which all dates can be read, in the first calendar that fits, with the times."""
+    """Yield each order that fits all dates, in the first calendar that fits, with the times."""
     for order in orders:
         for calendar in CALENDARS:
             form = DateForm(order, calendar)
@@ -167,9 +169,9 @@ _WORD = re.compile(r"[^\W\d_]+\.?")
 
 
 def named_time(text: str) -> datetime | None:
-    """Return the time of a line such as `Jun 14, 2023, 6:12:00 AM UTC` or `14.06.2023, 06:12:00`; None for any other.
+    """Parse a line such as `Jun 14, 2023, 6:12:00 AM UTC` or `14.06.2023, 06:12:00`; None for others.
 
-    Of zones only UTC is known: with any other name the time has none.
+    UTC is the only known zone: with any other the time is naive.
     """
     line = " ".join(text.split())
     clock = _CLOCK.search(line)

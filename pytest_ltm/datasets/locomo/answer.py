@@ -1,4 +1,4 @@
-"""The verdict on one answer to a LoCoMo question, and the figures beside it."""
+"""The verdict on one answer to a LoCoMo question, with additional metrics."""
 
 from __future__ import annotations
 
@@ -41,13 +41,11 @@ _SESSION = re.compile(r"(?:S|D|session_)(\d+)")
 def evidence_recall(
     retrieved: Sequence[str], *, cited: Sequence[str], evidence: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return the shares of the evidence, 0 to 1, in what was retrieved; None where there is nothing to be found.
+    """Return the shares of the evidence, 0 to 1, in the retrieved ids; None if there is no evidence.
 
-    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`:
-    the evidence as the file has it; `evidence`: the ids of turns that it means.
-    `recall`, the official one, is of the first, of which malformed ones are never
-    found, and where none is all of it; `recall_repaired` of the second,
-    `recall_sessions` of their sessions.
+    `retrieved`: ids of turns, of parts (`D1:1-D1:9`) or of sessions (`S1`). `cited`: the evidence as written in the
+    file; `evidence`: the turn ids it refers to. `recall`, the official one, uses `cited`, of which malformed entries
+    are never found, and is 1 if there is none; `recall_repaired` uses `evidence`, and `recall_sessions` its sessions.
     """
     turns = {reference for reference in retrieved if _TURN.fullmatch(reference)}
     for part in filter(None, map(_PART.fullmatch, retrieved)):
@@ -57,7 +55,7 @@ def evidence_recall(
     sessions = {
         match[1] for reference in retrieved if (match := _SESSION.match(reference))
     }
-    # of sessions the published evaluation compares the numbers
+    # for sessions, the published evaluation compares the numbers
     whole = bool(retrieved) and not turns
     hits = [
         reference.partition(":")[0][1:] in sessions if whole else reference in turns
@@ -89,7 +87,7 @@ _STRICT_RULE = "locomo-strict/1"
 
 
 class LocomoAnswer:
-    """Scores answers to the question of a definition."""
+    """Scores answers to a definition's question."""
 
     def __init__(self, definition: Definition) -> None:
         self._gold = definition.expected
@@ -108,11 +106,10 @@ class LocomoAnswer:
     def __call__(
         self, answers: Sequence[str], raw: str | None = None, judge: Judge | None = None
     ) -> Score | Unscored:
-        """Return the verdict on the last answer: the official F1, of the `raw` reply, as published.
+        """Return the verdict on the last answer: by default the official F1 of the `raw` reply.
 
-        Of an adversarial question that is put freely: whether the answer declines, by
-        our rule for free text. By the protocol `ours`: what strict rules prove, and
-        what a `judge` says of the rest.
+        Freely asked adversarial questions are scored by whether the answer declines, by our rule for free text. With
+        the protocol `ours`, strict rules decide what they can prove, and a `judge` the rest.
         """
         if self._is_ours:
             return self._strict_score(answers[-1], judge)
@@ -156,7 +153,7 @@ class LocomoAnswer:
         return replace(ask_for_verdict(judge, prompt, **parts), evidence=shown)
 
     def _judge_prompt(self, answer: str) -> tuple[JudgePrompt, dict[str, str]]:
-        """Return what a judge is asked about an answer, and the parts of it."""
+        """Return the judge's prompt for an answer, and the parts that it is filled with."""
         parts = {"category": str(self._category.value)}
         prompt = "locomo-abstention"
         if self._category is not Category.ADVERSARIAL:
@@ -176,12 +173,11 @@ class LocomoAnswer:
         *,
         raw: str | None = None,
     ) -> dict[str, float]:
-        """Return the figures beside the score, by name.
+        """Return metrics in addition to the score, by name.
 
-        `f1`: the official one, of the `raw` reply; `abstains`: of adversarial
-        questions, by the rule for free text; with corrections `f1_corrected` and
-        `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved` the
-        recalls and their number. Missing ones are left out.
+        `f1`: the official one, of the `raw` reply; `abstains`: for adversarial questions, by the rule for free text;
+        with corrections, `f1_corrected` and `ceiling` (the F1 of the corrected answer); `judge`; for `retrieved` ids,
+        the recalls and their number. Missing ones are omitted.
         """
         said = self._said(answer)
         published = self._said(answer if raw is None else raw)
@@ -189,13 +185,13 @@ class LocomoAnswer:
         if self._category is Category.ADVERSARIAL:
             values["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
-            # the ceiling: what the corrected answer earns under the published one
+            # the ceiling: the score of the corrected answer against the published one
             wrong = self._corrected["disputed"]
             answer_is = self._corrected["answer"]
             values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
             values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
         if judge and not self._is_ours:
-            # beside the F1, never in its place; None where the judge cannot tell
+            # in addition to the F1, never instead of it; None if the judge is undecided
             prompt, parts = self._judge_prompt(answer)
             decision = ask_judge(judge, prompt, **parts)
             if isinstance(decision, JudgeDecision):
@@ -233,11 +229,11 @@ class LocomoAnswer:
         return abstains_from_answer(text, asked=asked, other=other)
 
 
-# --- Corrections of gold answers and evidence, from an audit's file: beside the
-# published ones, never in their place.
+# --- Corrections of gold answers and evidence from an audit's file, shown in addition
+# to the published ones.
 
 CITATION = "WRONG_CITATION"
-"""The kind of error that leaves the gold answer right."""
+"""The kind of error that leaves the gold answer valid."""
 _ID = re.compile(r"locomo_(\d+)_qa(\d+)")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _NEEDED = (
@@ -251,40 +247,39 @@ _NEEDED = (
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What an audit says of one question."""
+    """The audit's finding on one question."""
 
     kind: str
-    """`HALLUCINATION`, `TEMPORAL_ERROR`, `WRONG_CITATION`, ...; "": none."""
+    """`HALLUCINATION`, `TEMPORAL_ERROR`, `WRONG_CITATION`, ...; "" for none."""
     answer: str | None
-    """The corrected gold answer, without the auditor's asides in brackets."""
+    """The corrected gold answer, without the auditor's remarks in brackets."""
     evidence: tuple[str, ...]
     """Ids of turns, repaired."""
 
     @property
     def gold_is_wrong(self) -> bool:
-        """Whether the published gold answer is wrong, not only its citation."""
+        """Whether the published gold answer itself is wrong, not only its citation."""
         return self.kind not in {"", CITATION}
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All corrections of a file."""
+    """All corrections in a file."""
 
     corrections: Mapping[tuple[str, int], Correction]
     """By sample and index of the question."""
     notes: tuple[str, ...]
 
     def correction_for(self, sample: Sample, question: LocomoQuestion) -> Correction:
-        """Return what it says of a question: the same as the file, if it has nothing against it."""
+        """Return the correction of a question, or its published answer if the audit has no objection."""
         same = Correction("", question.answer, question.evidence)
         return self.corrections.get((sample.id, question.index), same)
 
 
 def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
-    """Return the corrections that fit the samples; DatasetError for a file that cannot be used.
+    """Load the corrections that fit the samples; DatasetError for an unusable file.
 
-    A row is known by its id `locomo_<conversation>_qa<question>`, both from 0, and by
-    the question's text.
+    A row is identified by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
     entries: dict[tuple[str, int], Correction] = {}
     by_place = {
@@ -298,7 +293,8 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
             fields = row.mapping(required=_NEEDED)
             named = _ID.fullmatch(fields["question_id"].text())
             place = by_place.get((int(named[1]), int(named[2]))) if named else None
-            # the text, too: places alone would fit the questions of any other file
+            # compare the text as well: positions alone would match questions of any
+            # file
             if place is None or place[1].text != fields["question"].text():
                 strangers += 1
                 continue

@@ -1,4 +1,4 @@
-"""LoCoMo as a suite: a conversation for each sample, an example for each question, an entry for each category."""
+"""LoCoMo as a suite: a conversation per sample, an example per question, an entry per category."""
 
 from __future__ import annotations
 
@@ -49,44 +49,44 @@ from pytest_ltm.datasets.rows import by_unique_label
 from pytest_ltm.language.overlap import make_rouge_scorer
 
 THRESHOLD = 0.5
-"""The F1 from which an answer passes: a right answer in other words rarely has all of it."""
+"""The passing F1: a right answer in other words rarely reaches 1."""
 PEOPLE = (
     "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
 )
-"""What the paper reports of human readers."""
+"""The human scores reported in the paper."""
 SCORED_STRICTLY = "protocol=ours: right or wrong by strict rules, open what they cannot prove; the F1 stands beside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocomoOptions:
-    """What is asked, how it is told and when, what stands beside the scores: the values of the options."""
+    """Values of the suite's options: questions, history format, timing and additional metrics."""
 
     conversations: tuple[str, ...]
-    """Ids or places, from 0; empty: all."""
+    """Ids or positions, from 0; empty for all."""
     asking: str
     telling: str
     tasks: tuple[str, ...]
     next_turns: int
-    """Number of turns of each conversation to ask for."""
+    """Number of turns to ask for per conversation."""
     embeddings: str
-    """The dotted path of a function that gives vectors of texts; "": none."""
+    """The dotted path of a function that embeds texts; "" for none."""
     after: int | None
-    """Tokens between its evidence and a question; None: it comes after the whole history."""
+    """Tokens between the evidence and a question; None to ask after the whole history."""
     audit: str
-    """A file of corrections that are shown beside the published answers; "": none."""
+    """A file of corrections to show in addition to the published answers; "" for none."""
     images: str
-    """A folder of photos; "": none."""
+    """A folder of photos; "" for none."""
     protocol: str
     """`official`: the authors' F1 is the score; `ours`: strict rules, and a judge for what they leave open."""
     prompts: str
-    """A file with the words of questions and judge prompts; "": ours."""
+    """A file with wordings of questions and judge prompts; "" for ours."""
     questions: Questions
     """Whether each question is asked of the history alone."""
 
 
 @contextmanager
 def _errors_of(option: str) -> Iterator[None]:
-    """Raise a DatasetError as a ConfigurationError that names the option: the message would go to --ltm-suite."""
+    """Convert a DatasetError to a ConfigurationError that names the option, instead of --ltm-suite."""
     try:
         yield
     except DatasetError as error:
@@ -119,7 +119,7 @@ class LocomoSuite:
         self.legend: Sequence[str] = self._make_legend() if self._kinds else ()
 
     def _load_files(self) -> str:
-        """Read the files that the options name; return a note about photos that are missing."""
+        """Read the files named by options; return a note about missing photos."""
         choices = self._choices
         self._audit: Audit | None = None
         self._photos: Mapping[str, str] = {}
@@ -142,7 +142,7 @@ class LocomoSuite:
         )
 
     def _check_choices(self) -> None:
-        """Raise for what would fail only when it is used: a bad embedding, a library or notes that are missing."""
+        """Raise for problems that would only show when used: a bad embedding, a missing library or missing notes."""
         if self._choices.embeddings:
             load_embedding(self._choices.embeddings)
         if self._choices.telling in NOTE_KINDS:
@@ -160,7 +160,7 @@ class LocomoSuite:
         return notes
 
     def _make_entries(self) -> tuple[SuiteEntry, ...]:
-        """Return an entry for each category and task; DatasetError where none has anything to ask."""
+        """Return an entry per category and task; DatasetError if no entry has anything to ask."""
         entries = [
             SuiteEntry(
                 scenario="_locomo_question",
@@ -195,7 +195,7 @@ class LocomoSuite:
         )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return sample and index of every question of a category, or sample and label of every example of a task."""
+        """Return sample and index of a category's questions, or sample and label of a task's examples."""
         if task := self._tasks.get(entry):
             return [
                 (thread, example)
@@ -250,8 +250,8 @@ class LocomoSuite:
             for speaker in sample.speakers
             if re.search(rf"\b{re.escape(speaker)}\b", question.text)
         ]
-        # by question: the order of its choices does not depend on which others are
-        # asked
+        # seeded per question: the order of its choices does not depend on which others
+        # are asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
         text = self._reword_question(question, choices) or text
@@ -293,7 +293,7 @@ class LocomoSuite:
         )
 
     def _reword_question(self, question: LocomoQuestion, choices: Sequence[str]) -> str:
-        """Return a question in the words of the file, "" where it has none for its category."""
+        """Return a question in the wording of the file, "" if it has none for its category."""
         if self._prompts is None:
             return ""
         parts = dict(zip("ab", choices, strict=False))
@@ -322,11 +322,10 @@ class LocomoSuite:
     def _waits(
         self, past: Sequence[PastExchange], question: LocomoQuestion
     ) -> tuple[Wait, ...]:
-        """Return what a question waits for; a choice, longer than others that are due at the same moment.
+        """Return the wait before a question; a choice waits longer than others due at the same moment.
 
-        The wrong answer of a choice is the right one of another question for three in
-        ten of these, word for word. It waits for one token more or, where questions are
-        asked alone and no token may be said, for a second.
+        In three of ten choices, the wrong answer is verbatim the right one of another question. So it waits for one
+        more token or, if questions are asked alone and no tokens may be added, for a second.
         """
         last = int(question.category is Category.ADVERSARIAL)
         after = self._choices.after
@@ -344,7 +343,7 @@ class LocomoSuite:
 def _chosen_tasks(
     choices: LocomoOptions, seed: int
 ) -> dict[str, EventSummaries | NextTurns]:
-    """Return the tasks beside the questions; ConfigurationError if the library that scores them is missing."""
+    """Return the tasks other than questions; ConfigurationError if the library that scores them is missing."""
     known: dict[str, EventSummaries | NextTurns] = {
         "events": EventSummaries(),
         "dialogue": NextTurns(
@@ -360,7 +359,7 @@ def _chosen_tasks(
 def _asked_kinds(
     choices: LocomoOptions, samples: Sequence[Sample]
 ) -> dict[str, Category]:
-    """Return the categories of which there are questions, by the name of their entry."""
+    """Return the categories that have questions, by the name of their entry."""
     if "questions" not in choices.tasks:
         return {}
     asked = {question.category for sample in samples for question in sample.questions}
@@ -368,7 +367,7 @@ def _asked_kinds(
 
 
 def _load_prompts(choices: LocomoOptions) -> PromptFile | None:
-    """Return the prompts of the file; those of adversarial questions may name both choices."""
+    """Return the prompts of the file; adversarial questions may refer to both choices."""
     if not choices.prompts:
         return None
     kinds: dict[str, tuple[str, ...]] = {
@@ -382,7 +381,7 @@ def _load_prompts(choices: LocomoOptions) -> PromptFile | None:
 def open_suite(
     path: Path | None, values: Mapping[str, Any], seed: int, _cache: Path | None
 ) -> LocomoSuite:
-    """Return the suite of a file or folder; DatasetError or ConfigurationError for what cannot be used."""
+    """Open the suite of a file or folder; DatasetError or ConfigurationError for unusable values."""
     if path is None:
         raise DatasetError(
             "LoCoMo is not shipped: download locomo10.json, or make conversations with ltm data locomo-generate, "
@@ -392,7 +391,7 @@ def open_suite(
 
 
 def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
-    """Return the samples that ids or places name; all where nothing is named."""
+    """Return the samples with the given ids or positions; all if none are given."""
     by_name = {
         key: sample
         for i, sample in enumerate(data.samples)
@@ -410,13 +409,12 @@ def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
     return tuple(chosen.values())
 
 
-# --- How questions are put: as the published evaluation asks (in words of our own), or
-# freely.
+# --- Wordings of questions: as in the published evaluation (in our own words), or free.
 
 NOT_MENTIONED = "Not mentioned in the conversation"
-"""What the choice of an adversarial question calls its right answer; holds the official phrase."""
+"""The text of an adversarial question's right choice; contains the official phrase."""
 WORDING = 1
-"""The version of the words in which questions are put."""
+"""The version of the wordings of questions."""
 
 _SHORT = "Answer with a short phrase, in words of the conversation where you can."
 _DATED = (
@@ -427,7 +425,7 @@ _DATED = (
 def phrase_question(
     question: LocomoQuestion, asking: str, rng: random.Random
 ) -> tuple[str, list[str]]:
-    """Return the question in the words of the way of asking, and what (a) and (b) stand for where it is a choice.
+    """Return the question in the chosen wording, and its choices (a) and (b), if any.
 
     `rng` orders the choices.
     """

@@ -1,4 +1,4 @@
-"""LoCoMo's samples: dated sessions of two speakers with questions about them, their files, and how they are told.
+"""LoCoMo's samples: dated sessions of two speakers with questions, their files, and their presentation.
 
 Fields that would give answers away (a photo's search `query`) are not read at all.
 """
@@ -45,47 +45,47 @@ class Category(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name that reports use: `multi-hop`, `temporal`, ..."""
+        """The name in reports: `multi-hop`, `temporal`, ..."""
         return self.name.lower().replace("_", "-")
 
 
 NOTHING_SAID = ("no information available", "not mentioned")
-"""What a prediction must hold, in any case, to count as an abstention under the official rule."""
+"""Phrases that, in any case, make a prediction an abstention under the official rule."""
 
 
 def abstains_officially(prediction: str) -> bool:
-    """Return whether a prediction holds one of the two official phrases."""
+    """Return whether a prediction contains one of the two official phrases."""
     lowered = prediction.lower()
     return any(phrase in lowered for phrase in NOTHING_SAID)
 
 
-# --- What a file holds.
+# --- The contents of a file.
 
 
 @dataclass(frozen=True, slots=True)
 class LocomoTurn:
-    """What one speaker says at a time, maybe with a photo."""
+    """One utterance of a speaker, possibly with a photo."""
 
     id: str
-    """`D<session>:<turn>`, both from 1."""
+    """Of the form `D<session>:<turn>`, both from 1."""
     speaker: str
     text: str
     caption: str = ""
-    """What the photo shows, in words; "" where there is none."""
+    """The photo's caption; "" if there is none."""
     images: tuple[str, ...] = ()
     """Addresses of the photos."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocomoSession:
-    """One sitting of the two speakers."""
+    """One session of the two speakers."""
 
     number: int
-    """From 1, as in the file."""
+    """The session's number, from 1, as in the file."""
     when: str
-    """Its date as the file writes it."""
+    """The date as written in the file."""
     at: datetime
-    """The same, aware (UTC)."""
+    """The same date, aware (UTC)."""
     turns: tuple[LocomoTurn, ...]
 
 
@@ -94,32 +94,32 @@ class LocomoQuestion:
     """A question about the whole conversation."""
 
     index: int
-    """Its place in the sample: texts may occur twice, so they cannot be the key."""
+    """Its position in the sample: texts may repeat, so they cannot be the key."""
     category: Category
     text: str
     answer: str | None
-    """The gold answer; adversarial questions have none but for two in the published file."""
+    """The gold answer; of the published adversarial questions, only two have one."""
     adversarial_answer: str | None = None
-    """The wrong answer that an adversarial question suggests."""
+    """The wrong answer suggested by an adversarial question."""
     evidence: tuple[str, ...] = ()
-    """Ids of the turns that hold the answer, repaired: each exists."""
+    """Ids of the turns that contain the answer, repaired: each exists."""
     cited: tuple[str, ...] = ()
-    """The same as the file has them."""
+    """The same ids as written in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEvents:
-    """What happened in the life of a speaker around one session, by the file."""
+    """Events in the speakers' lives around one session, from the file."""
 
     session: int
     date: str
     of: Mapping[str, tuple[str, ...]]
-    """Speaker -> events, each a sentence; may be empty."""
+    """Events by speaker, each a sentence; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A fact about a speaker that somebody noted after a session."""
+    """A fact about a speaker, noted after a session."""
 
     speaker: str
     text: str
@@ -129,27 +129,27 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One long conversation and what is asked about it."""
+    """One long conversation with its questions."""
 
     id: str
     speakers: tuple[str, str]
     sessions: tuple[LocomoSession, ...]
-    """In the order of their dates."""
+    """In order of their dates."""
     questions: tuple[LocomoQuestion, ...]
     events: tuple[SessionEvents, ...] = ()
     observations: tuple[Observation, ...] = ()
     summaries: Mapping[int, str] = field(default_factory=dict)
-    """Session number -> its summary."""
+    """Summaries by session number."""
     notes: tuple[str, ...] = ()
-    """What is odd about the file, a sentence each."""
+    """Warnings about the file, a sentence each."""
 
     @property
     def turns(self) -> tuple[LocomoTurn, ...]:
-        """All turns, in the order in which they were said."""
+        """All turns, in order."""
         return tuple(turn for session in self.sessions for turn in session.turns)
 
 
-# --- Dates as LoCoMo writes them: `1:56 pm on 8 May, 2023`.
+# --- Dates in LoCoMo's form: `1:56 pm on 8 May, 2023`.
 
 _DATE = re.compile(
     r"\s*(\d{1,2}):(\d{2})\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*",
@@ -159,7 +159,7 @@ _NOON = 12
 
 
 def read_date(text: str) -> datetime | None:
-    """Return the aware (UTC) date that the text gives, None if it gives none."""
+    """Return the aware (UTC) date in the text, or None if there is none."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -181,18 +181,17 @@ def read_date(text: str) -> datetime | None:
 
 
 def format_locomo_date(moment: datetime) -> str:
-    """Return the date as the data set writes it."""
+    """Return the date in the data set's form."""
     hour = moment.hour % _NOON or _NOON
     return f"{hour}:{moment.minute:02} {'am' if moment.hour < _NOON else 'pm'} on {written_day(moment)}"
 
 
 def written_day(day: date) -> str:
-    """Return the day as the data set writes it: `8 May, 2023`."""
+    """Return the day in the data set's form: `8 May, 2023`."""
     return f"{day.day} {MONTHS[day.month - 1]}, {day.year}"
 
 
-# --- Reading: the published file, one conversation in a file of its own, or a folder of
-# these.
+# --- Reading: the published file, a file with one conversation, or a folder of these.
 
 _ID = re.compile(r"D:?(\d+):(\d+)")
 
@@ -200,10 +199,9 @@ _ID = re.compile(r"D:?(\d+):(\d+)")
 def repair_citations(
     cited: Iterable[object], turn_ids: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids that citations mean, each once, and a sentence for each that had to be repaired or left out.
+    """Return the distinct ids that citations refer to, and a sentence per citation that was repaired or dropped.
 
-    One citation may hold several ids, and an id leading zeros or a colon too many. What
-    points to no turn is left out.
+    A citation may contain several ids, and an id leading zeros or an extra colon. Ids without a turn are dropped.
     """
     cited_ids: dict[str, None] = {}
     notes: list[str] = []
@@ -229,7 +227,7 @@ def repair_citations(
 KNOWN_FILES: Mapping[str, str] = {
     "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4": "locomo10.json, as published",
 }
-"""SHA-256 -> which file that is."""
+"""The published files by SHA-256."""
 
 PUBLISHED = "locomo10.json"
 """The name of the published file."""
@@ -240,21 +238,21 @@ _SESSION_DATE = re.compile(r"session_(\d+)_date_time")
 
 @dataclass(frozen=True, slots=True)
 class LocomoData:
-    """The samples of a file, in its order."""
+    """The samples of a file, in order."""
 
     path: Path
     samples: tuple[Sample, ...]
     sha256: str
-    """Of the file; of the files one after the other, sorted by name, for a folder."""
+    """Of the file, or of a folder's files, concatenated in order of their names."""
 
     @property
     def known_as(self) -> str | None:
-        """Which published file it is, None if none."""
+        """The name of the published file, or None if it is not one."""
         return KNOWN_FILES.get(self.sha256)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about it, a sentence each."""
+        """Warnings about the data, a sentence each."""
         file_notes = (
             ()
             if self.known_as
@@ -268,9 +266,9 @@ class LocomoData:
 
 
 def load_locomo(path: Path) -> LocomoData:
-    """Return what the file or folder holds; DatasetError names the file, the record and what was expected."""
+    """Read a file or folder; DatasetError names the file, the record and what was expected."""
     files = [path]
-    if path.is_dir():  # of a folder that holds the published file, only that is read
+    if path.is_dir():  # if a folder contains the published file, only that is read
         if (path / PUBLISHED).is_file():
             files = [path / PUBLISHED]
         else:
@@ -289,7 +287,7 @@ def load_locomo(path: Path) -> LocomoData:
             raise DatasetError(
                 f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}"
             ) from error
-        # of the bytes: a file that was only formatted anew is another file
+        # of the bytes: a reformatted file is a different one
         digest.update(raw)
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
@@ -312,7 +310,7 @@ def _parse_sample(top: Field, stem: str) -> Sample:
     name = id_field.text() if id_field else ""
     place = structs.replace(top, where=f"{top.where}: {name}") if name else top
     fields = place.mapping()
-    talk = fields.get("conversation", place)  # the older layout has it at the top
+    talk = fields.get("conversation", place)  # the older layout has it at the top level
     parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")
     speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
     sessions, notes = _parse_sessions(parts)
@@ -370,7 +368,7 @@ def _parse_sessions(
     }
     notes = []
     sessions = []
-    # the published file has dates of sessions that were never written
+    # the published file has dates for sessions that do not exist
     empty = sorted(
         number for number in dated if number not in entries or not entries[number].value
     )
@@ -395,7 +393,7 @@ def _parse_sessions(
             caption = str(
                 (fields["blip_caption"].value if "blip_caption" in fields else "") or ""
             )
-            # may be empty where a photo says it all, so that `text()` is too strict
+            # may be empty if a photo says it all, so `text()` is too strict
             text = fields["text"].value
             if not isinstance(text, str):
                 raise fields["text"].error("a text")
@@ -420,7 +418,7 @@ def _parse_sessions(
 def _parse_question(
     item: Field, index: int, turn_ids: Collection[str], notes: list[str]
 ) -> LocomoQuestion:
-    """Return a question; `notes` takes what is odd about it."""
+    """Parse a question; `notes` collects warnings."""
     fields = fields_of(item, ("question", "category"), "question")
     number = fields["category"].whole(least=1)
     if number > max(Category):
@@ -460,7 +458,7 @@ def _parse_question(
 
 
 def _list_of(item: Field | None) -> Sequence[Any]:
-    """Return the values of a list; anything else stands for itself."""
+    """Return the values of a list; any other value becomes a list of itself."""
     if item is None or not item.value:
         return ()
     if isinstance(item.value, list):
@@ -471,7 +469,7 @@ def _list_of(item: Field | None) -> Sequence[Any]:
 def _with_annotations(
     sample: Sample, fields: Mapping[str, Field], turn_ids: Collection[str]
 ) -> Sample:
-    """Return a sample with what its file holds beside turns and questions: each by its session."""
+    """Return a sample with its file's annotations, by session."""
 
     def by_session(name: str) -> Iterator[tuple[int, Field]]:
         for key, one in (fields[name].mapping() if name in fields else {}).items():
@@ -495,7 +493,7 @@ def _with_annotations(
     for number, entry in by_session("observation"):
         for speaker, notes in entry.mapping().items():
             for note in notes.items("observations"):
-                # a pair of fact and turns, or the fact alone
+                # a pair of fact and turns, or only the fact
                 fact, cited = (
                     [*note.value, "", ""]
                     if isinstance(note.value, list)
@@ -518,18 +516,18 @@ def _with_annotations(
     )
 
 
-# --- Telling: dated, speakers named, photos as captions; nothing that gives answers
-# away.
+# --- Presentation: dated, with named speakers and photos as captions; nothing that
+# gives answers away.
 
 ACKNOWLEDGED = "I have read it."
-"""What an agent that accepts history is told as its own reply to each part."""
+"""The reply of an agent that accepts history, given as its own after each part."""
 CHARACTERS = 6_000
-"""So long is one part of a session at most: it fits into the 4,096 tokens that any agent takes."""
+"""The most tokens per part of a session, which fits into the 4,096 tokens that any agent accepts."""
 _TOLD_SESSION = re.compile(r"[DOS](\d+)")
 
 
 def opening_message(sample: Sample, telling: str = "turns") -> str:
-    """Return the message that explains what is to come."""
+    """Return the message that explains the conversation to come."""
     first, second = sample.speakers
     if telling in NOTE_KINDS:
         subject = "notes on a long conversation"
@@ -544,10 +542,10 @@ def opening_message(sample: Sample, telling: str = "turns") -> str:
 def history_exchanges(
     sample: Sample, telling: str, photos: Mapping[str, str] | None = None
 ) -> list[PastExchange]:
-    """Return the sample in order: each turn, each session in parts, or each note, as an exchange.
+    """Return the sample in order as exchanges: one per turn, part of a session, or note.
 
-    `photos`: files of photos by the last part of their address, for agents that take
-    images. DatasetError if notes are wanted and there are none.
+    `photos`: files of photos by the last part of their address, for agents that accept images. DatasetError if notes
+    are requested but missing.
     """
     if telling not in NOTE_KINDS:
         return [
@@ -568,16 +566,15 @@ def history_exchanges(
 
 
 def turn_text(turn: LocomoTurn, *, is_pictured: bool = False) -> str:
-    """Return what a speaker said, with what a photo shows in its place; `is_pictured`: the photo is sent, too."""
+    """Return an utterance with the photo's caption; `is_pictured`: the photo itself is sent."""
     photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
     return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if is_pictured else photo}"
 
 
 def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], str]:
-    """Return the files of the photos that samples share, by name, and a note on those that are missing, "" if none is.
+    """Return the files of the samples' photos by name, and a note on missing ones ("" if none is).
 
-    DatasetError if it is not a folder, no photo is in it, or one that is cannot be
-    sent.
+    DatasetError if it is not a folder, contains no photo, or has one that cannot be sent.
     """
     naming = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
@@ -606,7 +603,7 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
 
 
 def _photo_names(turn: LocomoTurn) -> list[str]:
-    """Return the names of the files of a turn's photos: the last parts of their addresses."""
+    """Return the file names of a turn's photos: the last parts of their addresses."""
     names = (
         address.partition("?")[0].replace("\\", "/").rpartition("/")[2]
         for address in turn.images
@@ -617,16 +614,15 @@ def _photo_names(turn: LocomoTurn) -> list[str]:
 
 
 def session_of(name: str) -> int:
-    """Return the number of the session that a turn, or an exchange of any telling, belongs to by its id."""
+    """Return the session number of a turn or exchange, from its id in any history format."""
     match = _TOLD_SESSION.match(name)
     return int(match[1]) if match else 0
 
 
 def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str, ...]:
-    """Return what an Ask may be about: the evidence as it was told.
+    """Return the ids that an Ask may refer to: the evidence as it was presented.
 
-    A turn that was told keeps its id. In a telling of notes, one that no note holds is
-    named by its session's notes.
+    A turn that was sent keeps its id. In note formats, a turn that no note covers is replaced by its session's notes.
     """
     told_ids = {name for exchange in past for name in (exchange.id, *exchange.holds)}
     notes = group_by(past, lambda exchange: session_of(exchange.id))
@@ -644,8 +640,7 @@ def _note_exchanges(
 ) -> Iterator[PastExchange]:
     """Yield the facts noted after a session, or its summary.
 
-    Each fact holds its turns, so that what is retrieved is named by turns; recalls
-    compare a summary by session.
+    Each fact lists its turns, so that retrieval is reported by turns; for summaries, recalls compare sessions.
     """
     facts = [
         note
@@ -667,7 +662,7 @@ def _note_exchanges(
 def _session_exchanges(
     session: LocomoSession, telling: str, photos: Mapping[str, str]
 ) -> Iterator[PastExchange]:
-    """Yield the turns of a session that are told together: one, or as many as a part holds; with photos of theirs."""
+    """Yield the turns of a session that are sent together (one, or a whole part), with their photos."""
     part: list[LocomoTurn] = []
     between = " " if telling == "turns" else "\n"
     for number, turn in enumerate(session.turns, start=1):

@@ -1,8 +1,7 @@
-"""Whether an answer to a LoCoMo question is right, without a model: the official F1, and strict rules of our own.
+"""Whether an answer to a LoCoMo question is right, without a model: the official F1, and our strict rules.
 
-Strict rules say yes, no or unscored: a time is right if it lies within the expected
-one; a short answer must have all of its words side by side. A part of a list, a coarser
-time and what could be the same in other words are left to a judge.
+Strict rules say yes, no or unscored: a time is right if it lies within the expected one; a short answer must contain
+all of its words next to each other. Partial lists, coarser times and possible paraphrases are left to a judge.
 """
 
 from __future__ import annotations
@@ -81,9 +80,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def official_f1(category: int, answer: object, prediction: object) -> float:
     """Return the official score of a prediction, 0 to 1, unrounded.
 
-    `answer` may be a number, as it is in the published file. A prediction that is not
-    text is read as its text: the published code raises there. ValueError for an unknown
-    category.
+    `answer` may be a number, as in the published file. A prediction that is not text is converted to text, where the
+    published code raises. ValueError for an unknown category.
     """
     kind = Category(category)
     said, gold = ("" if value is None else str(value) for value in (prediction, answer))
@@ -101,7 +99,7 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
 
 
 def token_f1(prediction: str, gold: str) -> float:
-    """Return the F1 of the two multisets of stemmed tokens; 0 where they share none."""
+    """Return the F1 of the two multisets of stemmed tokens, or 0 without a common token."""
     said = Counter(stemmed_tokens(prediction))
     wanted = Counter(stemmed_tokens(gold))
     same = sum((said & wanted).values())
@@ -113,7 +111,7 @@ def token_f1(prediction: str, gold: str) -> float:
 
 
 def stemmed_tokens(text: str) -> list[str]:
-    """Return the stemmed tokens of a text, normalised."""
+    """Return the stemmed tokens of a normalized text."""
     lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
     return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
 
@@ -125,11 +123,10 @@ _COUNTED_FROM_NOW = LEXICON.expression("gold counted from now")
 
 
 def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
-    """Return whether an answer declines: what was asked for was never said.
+    """Return whether an answer declines, saying that the requested fact was never mentioned.
 
-    A refusal that goes on to guess ("..., but I think it was ...") is none. `asked` and
-    `other`: the speaker whom the question is about and the other one; to say that it
-    was the other, not the one, declines as well.
+    A refusal followed by a guess ("..., but I think it was ...") does not decline. `asked` and `other`: the speaker
+    that the question is about, and the other one; saying that it was the other speaker declines as well.
     """
     text = answer.strip()
     end = concluding_part(text)
@@ -151,15 +148,14 @@ def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bo
     )
 
 
-# --- Which of the two choices of an adversarial question an answer takes, however it
-# says so.
+# --- Which choice of an adversarial question an answer makes, in whatever form.
 
 _LETTER = re.compile(r"\(([ab])\)|\b([ab])\)", re.IGNORECASE)
 _BARE = re.compile(
     r"\W*(?:(?:the )?(?:final )?(?:answer|choice|option)(?: is)?|i (?:choose|pick|take))?\W*([ab])\W*",
     re.IGNORECASE,
 )
-# So many words beside both choices say no more than that it is both, or either.
+# A few words around both choices only say that it is both, or either.
 _SETTLED = re.compile(
     r"\b(?:answer|choice|option|choose|pick|go with|going with|take)\b(?: is| would be)?\W{0,4}([ab])\b"
     r"(?=[)*\"']{0,3}\s*(?:$|[.,;:!\n]|because\b|as\b|since\b))",
@@ -168,9 +164,9 @@ _SETTLED = re.compile(
 
 
 def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
-    """Return the text of the choice that an answer makes; "" for both; the answer itself where it names neither.
+    """Return the text of the chosen option; "" for both; the answer itself if it names neither.
 
-    A choice is made by its letter or by its whole text. Repeating both chooses neither.
+    An option is chosen by its letter or by its whole text. Repeating both chooses neither.
     """
     if not choices:
         return answer
@@ -188,8 +184,7 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
         for text in choices
         if _plain_text(text) and f" {_plain_text(text)} " in said
     ]
-    # a choice that is part of the other one, which stands there too, is not named by
-    # itself
+    # an option contained in the other, which is present too, is not named by itself
     whole = [
         text
         for text in texts
@@ -209,7 +204,7 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
 
 
 def _first_choice(answer: str, letters: dict[str, str]) -> str:
-    """Return what an answer with both letters takes: `(b), because (a) ...` takes one, a list of both takes none."""
+    """Return the choice of an answer with both letters: `(b), because (a) ...` chooses, a list of both does not."""
     begins = _LETTER.match(answer.strip())
     if begins is None or all(
         _plain_text(text) in _plain_text(answer) for text in letters.values()
@@ -229,14 +224,14 @@ def _plain_text(text: str) -> str:
 
 # --- The verdict.
 
-# The share of a reason's words that must be there.
+# The share of a reason's words that must be present.
 _SOME = 0.34
-# So many words more than the expected answer has, a refusal may have.
+# Words by which a refusal may exceed the expected answer.
 _AROUND = 15
 # In days.
 _NEARLY = 2
 _WEEK = 8
-# Words of an answer that must stand side by side.
+# The most words of an answer that must be adjacent.
 _FEW = 3
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:most )?(?:likely |probably |presumably )(?=yes|no))?(yes|no)(?:\b|(?<= no)t\b)[\s,;.:-]*",
@@ -264,7 +259,7 @@ _POLAR = frozenset(
         ),
     )
 )
-# Such an answer is not there; a less exact one may be.
+# Saying that an exact answer is missing; a less exact one may exist.
 _EXACT = re.compile(r"\b(?:exact|specific|precise|explicit)(?:ly)?\b", re.IGNORECASE)
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _LOOSE = re.compile(
@@ -278,7 +273,7 @@ _PARTS = re.compile(r",\s+and\s+|;|,|\s+and\s+")
 def strict_verdict(
     *, category: int, question: str, answer: object, prediction: str
 ) -> Ruling:
-    """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
+    """Return the strict rules' ruling on a prediction; `answer`: the gold answer, which may be a number."""
     gold = str(answer).strip()
     prediction = normalize(speech(prediction))
     if Category(category) is Category.ADVERSARIAL:
@@ -331,14 +326,14 @@ def _verdict_by_category(
 
 
 def _is_nearly_counted(expected: tuple[DateRange, ...], gold: str, reply: str) -> bool:
-    """Return whether a reply is a day or two off a time that is counted from a date, or counts from when it was told.
+    """Return whether a reply is a day or two off a time counted from a date, or counts from the time of telling.
 
-    That date itself, alone, is another time.
+    That date itself, alone, is a different time.
     """
     _, place = next(dated_readings(gold))
     origin, *_ = dated_stretches(gold[place:])
     named = dated_stretches(reply)
-    # a year or a month is not a day or two off its neighbour
+    # a year or a month is never a day or two off its neighbour
     days = [time for time in named if time.days <= _WEEK]
     apart = min((time.days_apart(expected[0]) for time in days), default=_WEEK + 1)
     if _COUNTED_FROM_NOW.search(reply):
@@ -348,7 +343,7 @@ def _is_nearly_counted(expected: tuple[DateRange, ...], gold: str, reply: str) -
 
 
 def _says_more_than_refusal(gold: str, question: str, text: str) -> bool:
-    """Return whether a refusal may answer for all that: it has the expected words, or only no exact figure."""
+    """Return whether a refusal may still answer: it has the expected words, or lacks only the exact figure."""
     is_long = len(plain_words(text)) > len(plain_words(gold)) + _AROUND
     if is_long and found_in(telling_keys(gold), meaning_keys(text)):
         return True
@@ -359,7 +354,7 @@ def _says_more_than_refusal(gold: str, question: str, text: str) -> bool:
 
 
 def _is_named_beside_refusal(gold: str, question: str, text: str) -> bool:
-    """Return whether clauses that refuse nothing have all telling words of what is expected."""
+    """Return whether the clauses that refuse nothing contain all distinctive words of the expected answer."""
     asked = meaning_keys(question)
     wanted = [key for key in telling_keys(gold) if key not in asked]
     named = found_in(wanted, meaning_keys(without_refusals(text)))
@@ -380,7 +375,7 @@ def _adversarial_verdict(question: str, prediction: str) -> Ruling:
 
 
 def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> Ruling:
-    """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
+    """Return the ruling on a yes/no answer, whose reason must be related to the expected one."""
     word = yes_or_no(reply)
     if not word:
         if commits_to_neither(reply):
@@ -446,7 +441,7 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
 
 
 def _has_part(part: str, text: str) -> bool:
-    """Return whether all words of a part that carry meaning stand in the answer; few of them near each other."""
+    """Return whether an answer contains all content words of a part; if few, near each other."""
     wanted = content_stems(part)
     spoken = [word_stem(word) for word in plain_words(text)]
     if not wanted <= set(spoken):

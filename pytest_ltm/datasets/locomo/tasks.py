@@ -1,4 +1,4 @@
-"""LoCoMo's tasks beside the questions (Maharana et al., 2024): what is asked, the verdict, the figures beside it."""
+"""LoCoMo's tasks other than questions (Maharana et al., 2024): prompts, verdicts, additional metrics."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from pytest_ltm.datasets.locomo.samples import (
 from pytest_ltm.language.overlap import bleu_scores, rouge_scores
 
 VERSION = 1
-"""Of the wordings, the periods, the draw and the gold lines."""
-# Characters of an answer that are evidence.
+"""The version of wordings, periods, sampling and gold lines."""
+# Characters of an answer quoted as evidence.
 _SHOWN = 300
 
-# --- Event summarisation: what happened in a speaker's life, asked after every few
+# --- Event summarization: the events in a speaker's life, asked after every few
 # sessions.
 
 SESSIONS = 5
-"""So many sessions make a period."""
+"""Sessions per period."""
 THRESHOLD = 0.25
-"""The ROUGE-L from which a summary passes: a line of our own, for the paper draws none."""
+"""The passing ROUGE-L of a summary: our own threshold, as the paper has none."""
 MAX_CHECKED_FACTS = 60
-"""So many facts of an answer are checked; the rest of a longer one is not looked at."""
+"""The most facts of an answer to check; the rest is ignored."""
 KINDS = ("hallucination", "misunderstanding", "attribution", "salience")
-"""What may be wrong with a fact that the gold events do not support; a gold event left out is `missing`."""
+"""The kinds of error in a fact without support by the gold events; an omitted gold event is `missing`."""
 _MARK = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])")
-# Where another statement begins within a sentence: before a verb, or a subject of its
-# own with one.
+# Where another statement begins within a sentence: before a verb, or before a subject
+# followed by a verb.
 _VERB = (
     r"(?:was|were|is|are|has|had|will|went|got|took|made|bought|met|began|won|lost|found|gave|saw|told|left|came|"
     r"became|built|broke|caught|held|kept|led|ran|sold|sent|spent|taught|wrote|put|felt|drove|flew|grew|sang|swam|"
@@ -60,22 +60,22 @@ _CLAUSE = re.compile(
     r"\s*;\s+|,?\s+(?:and then|and|but|then|while|so)\s+"
     rf"(?=(?:(?:he|she|they|it|we|[A-Z]\w+)\s+)?(?:also\s+|then\s+)?{_VERB})"
 )
-# A statement has at least so many words: "Ada" in "Ada and Ben met" is none.
+# The fewest words of a statement: "Ada" in "Ada and Ben met" is none.
 _LEAST_WORDS = 3
-# The date at the beginning of a line, which holds for all that the line tells; and the
-# subject of its first statement.
+# The date at the beginning of a line, which applies to the whole line, and the subject
+# of its first statement.
 _DATE = re.compile(r"[^:]{0,40}\d[^:]{0,20}:\s+")
 _SUBJECT = re.compile(r"[A-Z][\w'\u2019-]*(?:\s+(?:and\s+)?[A-Z][\w'\u2019-]*)*")
 _STARTS_WITH_VERB = re.compile(rf"(?:also\s+|then\s+)?{_VERB}")
 _LISTED = re.compile(r"^\s*-\s+(\S.*?)\s*$", re.MULTILINE)
-# A fact that a model writes has at least this share of its words from the lines it is
-# taken from.
+# The share of words that a fact written by a model must have in common with its source
+# lines.
 _OWN_WORDS = 0.6
 _WORDED = re.compile(r"[^\W\d_]{2}")
 
 
 class EventSummaries:
-    """A summary for each speaker and period; examples are labelled `<speaker>_<first session>_<last session>`."""
+    """A summary per speaker and period; examples are labelled `<speaker>_<first session>_<last session>`."""
 
     entry = SuiteEntry(
         scenario="_locomo_events",
@@ -85,7 +85,7 @@ class EventSummaries:
     )
 
     def examples(self, sample: Sample) -> list[str]:
-        """Return the periods in which the file notes events for a speaker."""
+        """Return the periods for which the file has events of a speaker."""
         periods = [
             (i, speaker, period)
             for period in _session_periods(sample)
@@ -152,7 +152,7 @@ def _session_periods(sample: Sample) -> list[Sequence[LocomoSession]]:
 def _gold_events(
     sample: Sample, speaker: str, period: Sequence[LocomoSession]
 ) -> list[str]:
-    """Return the events of a period, each on a line with the date that the file gives it."""
+    """Return the events of a period, each on a line with its date in the file."""
     by_number = {events.session: events for events in sample.events}
     result = [
         by_number[session.number] for session in period if session.number in by_number
@@ -165,10 +165,9 @@ def _gold_events(
 
 
 def facts_in(text: str) -> list[str]:
-    """Return the facts of a summary by rules: its lines, without list marks, taken apart where clauses end.
+    """Return the facts of a summary by rules: its lines, without list marks, split into clauses.
 
-    Each has the date of its line, and the subject of the first clause where it has none
-    of its own.
+    Each has the date of its line, and the first clause's subject if it has none of its own.
     """
     facts = []
     for line in text.splitlines():
@@ -195,9 +194,9 @@ def facts_in(text: str) -> list[str]:
 
 
 def atomic_facts(judge: Judge, text: str) -> list[str]:
-    """Return the facts of a summary as the judge takes it apart; by rules where it writes none, or of its own.
+    """Return a summary's facts as split by the judge, or by rules if it returns none, or invents any.
 
-    FActScore (Min et al., 2023) has a model do so.
+    FActScore (Min et al., 2023) uses a model for this step.
     """
     if not _WORDED.search(text):
         return []
@@ -217,13 +216,12 @@ def atomic_facts(judge: Judge, text: str) -> list[str]:
 def score_event_summary(
     judge: Judge, *, speaker: str, gold: Sequence[str], answer: str, dialogue: str
 ) -> dict[str, float] | Unscored:
-    """Return the figures of a summary; Unscored where the judge could not tell of some fact.
+    """Return the metrics of a summary; Unscored if the judge was undecided about a fact.
 
-    Both sides are taken apart into atomic facts. `fact_precision`: the share of the answer's that the gold events
-    support; `fact_recall`: the share of the gold ones that the answer tells; `fact_f1`, `facts` and `gold_facts` (how
-    many each side has); the paper's five kinds of error as
-    counts: `error_missing` and an `error_` for each of KINDS, whose sum are the facts without support. The kinds are
-    left out where the judge could not name one.
+    Both sides are split into atomic facts. `fact_precision`: the share of the answer's facts that the gold events
+    support; `fact_recall`: the share of the gold facts in the answer; `fact_f1`, `facts` and `gold_facts` (the number
+    on each side); the paper's five kinds of error as counts: `error_missing` and an `error_` for each of KINDS, which
+    add up to the facts without support. The kinds are omitted if the judge could not name one.
     """
     events = "\n".join(gold)
     facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]
@@ -272,7 +270,7 @@ def score_event_summary(
 def _judge_grades(
     judge: Judge, prompt: str, inquiries: Iterable[Mapping[str, str]]
 ) -> list[str] | Unscored:
-    """Return the judge's grades of what is asked; Unscored with the first that it cannot tell."""
+    """Return the judge's grades, or Unscored with the first undecided one."""
     grades = []
     for parts in inquiries:
         decision = ask_judge(judge, PROMPTS[prompt], **parts)
@@ -283,10 +281,10 @@ def _judge_grades(
 
 
 class EventSummary:
-    """One answer to a definition of event summarisation: its score, and the figures beside it.
+    """One answer to a definition of event summarization: its score and additional metrics.
 
-    The score is the ROUGE-L f-measure with a judge and without one, so that runs
-    compare; what a judge says of the facts stands beside it.
+    The score is the ROUGE-L F-measure with or without a judge, so that runs are comparable; the judge's grades of facts
+    are additional metrics.
     """
 
     def __init__(
@@ -312,7 +310,7 @@ class EventSummary:
 
     @property
     def score(self) -> Score:
-        """The ROUGE-L; the reason says what became of the facts."""
+        """The ROUGE-L; the reason includes the outcome of the facts."""
         value = self._rouge["rougeL"]
         number = len(self._gold)
         reason = f"ROUGE-L {value:.3f} of {number} event{'s' if number != 1 else ''}; {self._said()}"
@@ -322,7 +320,7 @@ class EventSummary:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """`rouge1`, `rouge2`, `rougeL`, and with a judge that can tell the figures of the facts."""
+        """`rouge1`, `rouge2`, `rougeL` and, if a judge decided them, the metrics of facts."""
         return self._rouge | ({} if isinstance(self._facts, Unscored) else self._facts)
 
     def _said(self) -> str:
@@ -335,14 +333,14 @@ class EventSummary:
         return f"facts: {', '.join(lines)}"
 
 
-# --- Dialogue generation: what a speaker says next, with photos as captions.
+# --- Dialogue generation: the next utterance of a speaker, with photos as captions.
 
 WORDS = 5
-"""A turn of fewer words says too little to be guessed."""
+"""The fewest words of a turn: shorter ones say too little to be predicted."""
 TURN_THRESHOLD = 0.15
-"""The ROUGE-L from which a turn passes: a line of our own, for the paper draws none."""
+"""The passing ROUGE-L of a turn: our own threshold, as the paper has none."""
 SentenceEmbedding: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
-"""Returns a vector for each text, all of one length."""
+"""Returns a vector for each text, all of the same length."""
 _PHOTO = re.compile(r"\[shares a photo:\s*([^\]]*)\]", re.IGNORECASE)
 _OPTION = "--ltm-suite=locomo?embeddings"
 _QUOTES = "\"'“”‘’ \n\t"
@@ -365,12 +363,12 @@ class NextTurns:
         self._embeddings = embeddings
 
     def examples(self, sample: Sample) -> list[str]:
-        """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""
+        """Return the sampled turns in order; all eligible ones if they are fewer."""
         turns = [turn for session in sample.sessions for turn in session.turns[1:]]
         able = [
             turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS
         ]
-        # by sample: the turns are the same ones whichever conversations are chosen
+        # seeded per sample: the turns do not depend on which conversations are chosen
         rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
         drawn = set(rng.sample(able, min(self._turns, len(able))))
         return [turn_id.replace(":", "_") for turn_id in able if turn_id in drawn]
@@ -426,7 +424,7 @@ class NextTurns:
         session: LocomoSession,
         earlier: Sequence[str],
     ) -> int:
-        """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
+        """Return how many exchanges of the history contain nothing of the turn or of what follows it."""
         order = {item.number: place for place, item in enumerate(sample.sessions)}
         session_place = order[session.number]
         earlier_ids = set(earlier)
@@ -442,7 +440,7 @@ class NextTurns:
 
 
 class NextTurn:
-    """One answer to a definition of dialogue generation: its score, and the figures beside it."""
+    """One answer to a definition of dialogue generation: its score and additional metrics."""
 
     def __init__(self, definition: Definition, answer: str) -> None:
         gold = definition.expected
@@ -456,7 +454,7 @@ class NextTurn:
 
     @property
     def score(self) -> Score:
-        """The ROUGE-L of what is said."""
+        """The ROUGE-L of the utterance."""
         value = self._overlap["rougeL"]
         reason = f"ROUGE-L {value:.3f} of {self._gold[0]!r}"
         return Score(
@@ -468,10 +466,9 @@ class NextTurn:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """`bleu1`, `bleu2`, `bleu4`, `rougeL` of what is said; `photo_agrees`: whether both share a photo or neither.
+        """`bleu1`, `bleu2`, `bleu4`, `rougeL` of the utterance; `photo_agrees`: whether both share a photo or neither.
 
-        With embeddings `mm_relevance`; ConfigurationError if the function is none or
-        returns something else.
+        With embeddings also `mm_relevance`; ConfigurationError if the function is invalid or returns something else.
         """
         fields = self._overlap | {
             "photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))
@@ -487,7 +484,7 @@ class NextTurn:
 
 
 def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
-    """Return what is said, without the speaker's name before it and quotes around it, and what a shared photo shows."""
+    """Return the utterance, without speaker name and quotes, and the caption of a shared photo."""
     photo = _PHOTO.search(answer)
     text = _PHOTO.sub(" ", answer).strip()
     text = re.sub(rf"^\**{re.escape(speaker)}\**\s*:\**\s*", "", text)
@@ -497,11 +494,10 @@ def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
 def mm_relevance(
     gold: Sequence[str], texts: Sequence[str], embeds: SentenceEmbedding
 ) -> float:
-    """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, by vectors of texts.
+    """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, from text embeddings.
 
-    Their parts are compared in order by cosine (below 0 counts 0); the sum is divided
-    by the number of parts said (precision) and of those expected (recall), and the
-    result is their harmonic mean, 0 to 1.
+    Their parts are compared in order by cosine (negative values count 0); the sum is divided by the number of parts
+    said (precision) and of those expected (recall), and the result is their harmonic mean, 0 to 1.
     """
     if not gold or not texts:
         return 0.0
@@ -530,7 +526,7 @@ def mm_relevance(
 
 
 def load_embedding(path: str) -> SentenceEmbedding:
-    """Return the function that a dotted path names; ConfigurationError if there is none."""
+    """Return the function with a dotted path; ConfigurationError if there is none."""
     result = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
     if not callable(result):
         raise ConfigurationError(

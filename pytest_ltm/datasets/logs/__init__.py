@@ -1,1 +1,1 @@
-"""Logs of one's own: dated sessions and questions from a file, played, judged and redacted."""
+"""The user's own logs: dated sessions and questions from a file, played, judged and redacted."""

@@ -1,6 +1,6 @@
-"""Files of logs: a session or a question a line, read one line at a time, and how their sessions are told.
+"""Files of logs: a session or question per line, read line by line, and the presentation of sessions.
 
-What is wrong names file, line and field.
+Errors name file, line and field.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from pytest_ltm.datasets.longmemeval.record import (
 )
 from pytest_ltm.datasets.rows import no_list, text_or_number
 
-# --- One line: a header, a session or a question. Read by hand and not decoded as its
-# type, for errors with a way out.
+# --- One line: a header, a session or a question. Parsed by hand, not decoded into its
+# type, for errors with a remedy.
 
 _ROLES = ("user", "assistant", "tool")
 _DAY = timedelta(days=1, seconds=-1)
@@ -64,30 +64,30 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Date(NamedTuple):
-    """A date of the file."""
+    """A date in the file."""
 
     at: datetime
-    """Aware; UTC where the file names no zone."""
+    """Aware; UTC if the file names no zone."""
     written: str
-    """As messages have it: in the zone of the file, without a time where there is none."""
+    """The form in messages: in the file's zone, without a time if there is none."""
     zone: tzinfo | None = None
-    """The zone that it names."""
+    """The zone that the file names."""
 
 
 class LogQuestion(Question, frozen=True, kw_only=True):
-    """A question with what its line means."""
+    """A question with the interpretation of its line."""
 
     line: int
     asked: Date | None
     """When it is asked."""
     golds: tuple[str, ...]
-    """The gold answers as texts; of choices their letters. None: answers have no score, unless there are claims."""
+    """The gold answers as texts, for choices their letters. Without them only claims can give a score."""
     options: dict[str, str]
     """The choices by letter."""
 
 
 def row_of(top: Field) -> dict[str, Any]:
-    """Return the fields of a line that is a header, a session or a question; DefinitionError for any other."""
+    """Return the fields of a header, session or question; DefinitionError for any other line."""
     fields = top.mapping()
     if sum(name in fields for name in ("session", "question", "format")) != 1:
         raise top.fault(
@@ -98,7 +98,7 @@ def row_of(top: Field) -> dict[str, Any]:
 
 
 def read_header(top: Field) -> Header:
-    """Return the header of a file; DefinitionError for what is wrong with it."""
+    """Parse the header of a file; DefinitionError for a malformed one."""
     fields = top.mapping(
         ("format", "version", "source", "opening", "notes"),
         required=("format", "version"),
@@ -119,7 +119,7 @@ def read_header(top: Field) -> Header:
 
 
 def read_session(top: Field) -> Session:
-    """Return the session of a line; DefinitionError for what is wrong with it."""
+    """Parse the session of a line; DefinitionError for a malformed one."""
     fields = top.mapping(
         ("session", "date", "turns", "user", "room", "meta"),
         required=("session", "turns"),
@@ -140,7 +140,7 @@ def read_session(top: Field) -> Session:
 def _read_turn(item: Field) -> Turn:
     fields = item.mapping(Turn.__struct_encode_fields__, required=("role",))
     role = fields["role"].value
-    if role not in _ROLES:  # a tuple: it may be a list
+    if role not in _ROLES:  # a tuple, because the value may be unhashable
         raise fields["role"].error(f"{', '.join(map(repr, _ROLES[:-1]))} or 'tool'")
     if (
         not ({"images", "calls", "state", "action"} & fields.keys())
@@ -169,12 +169,12 @@ def _read_turn(item: Field) -> Turn:
 
 
 def _texts(fields: Mapping[str, Field], *names: str) -> dict[str, str]:
-    """Return those of the fields that are there, each a text that says something."""
+    """Return the fields that are present, each a non-empty text."""
     return {name: fields[name].text() for name in names if name in fields}
 
 
 def read_question(top: Field, line: int) -> LogQuestion:
-    """Return the question of a line; DefinitionError for what is wrong with it."""
+    """Parse the question of a line; DefinitionError for a malformed one."""
     fields = top.mapping(Question.__struct_encode_fields__, required=("question",))
     golds, options = _read_golds(fields)
     never = "never_told" in fields and fields["never_told"].boolean()
@@ -225,7 +225,7 @@ def read_question(top: Field, line: int) -> LogQuestion:
 
 
 def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the gold answers of a question, and its choices by letter: of choices the answers are letters, too."""
+    """Return the gold answers of a question, and its choices by letter; with choices, the answers are letters."""
     golds: tuple[str, ...] = ()
     options: dict[str, str] = {}
     if item := fields.get("choices"):
@@ -247,7 +247,7 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
         for entry in (item.items() if isinstance(item.value, list) else [item])
     )
     if options:
-        # a letter wins over a text: choices may be letters themselves
+        # a letter takes precedence over a text: choices may be letters themselves
         by_text = {text: letter for letter, text in options.items()}
         golds = tuple(
             gold if gold in options else by_text.get(gold, "") for gold in golds
@@ -258,14 +258,14 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
 
 
 def parse_log_date(item: Field, *, ends: bool = False) -> Date:
-    """Return a date; `ends`: a day without a time means its last second, not its first."""
+    """Parse a date; `ends`: a day without a time means its last second, not its first."""
     match = _DATE.fullmatch(item.text().strip())
     if match is None:
         raise item.error(
             "a date such as '2026-03-02', '2026-03-02 09:15' or '2026-03-02T09:15:00+01:00'"
         )
     day, minute, second, zone = match.groups()
-    # Python 3.10 reads neither `Z` nor a zone without a colon
+    # Python 3.10 parses neither `Z` nor a zone without a colon
     offset = {None: "+00:00", "Z": "+00:00"}.get(zone) or f"{zone[:3]}:{zone[-2:]}"
     try:
         local = datetime.fromisoformat(
@@ -281,12 +281,12 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
     return Date(moment + _DAY if ends else moment, text.rpartition(" ")[0], zone_info)
 
 
-# --- How sessions are told: what turns say in words, and a history whose exchanges are
-# read when they are told.
+# --- Presentation of sessions: turns in words, and a history whose exchanges are read
+# on demand.
 
 
 def turn_text(turn: Turn, room: str = "") -> str:
-    """Return what a turn says and does, in words."""
+    """Return the words and actions of a turn as text."""
     if turn.date:
         when = f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}"
     else:
@@ -316,16 +316,16 @@ def _json(value: Any) -> str:
 
 
 def session_date(session: Session) -> Date:
-    """Return when a session was; where no session has a date all begin with the conversation."""
+    """Return the date of a session; if no session has one, all begin with the conversation."""
     if session.date:
         return parse_log_date(Field(session.date, session.id))
     return Date(START, "")
 
 
 def session_exchanges(place: int, session: Session, folder: Path) -> list[PastExchange]:
-    """Return a session as exchanges: the rounds of user and assistant, or what people said.
+    """Return a session as exchanges: rounds of user and assistant, or turns of people.
 
-    `place`: its number in the history; `folder`: where its images are.
+    `place`: its index in the history; `folder`: the folder of its images.
     """
     moment, written, *_ = session_date(session)
     texts = [turn_text(turn, session.room) for turn in session.turns]
@@ -338,8 +338,8 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
         )
         exchanges = list(round_exchanges(place, spoken))
     else:
-        # among people nobody replies to the agent: each turn carries the date, as a
-        # retriever may return it alone
+        # people do not reply to the agent: each turn carries the date, as a retriever
+        # may return it alone
         texts = [f"[{written}] {text}" if written else text for text in texts]
         exchanges = [
             PastExchange(f"{session.id}_{number}", moment, text, ACKNOWLEDGED, text)
@@ -360,7 +360,7 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
 
 @dataclass(frozen=True, slots=True)
 class SessionOffset:
-    """Where a session stands, and what the order of telling takes."""
+    """The position of a session in the file, and the data for ordering it."""
 
     line: int
     start: int
@@ -370,17 +370,17 @@ class SessionOffset:
     at: datetime
     turns: int
     exchanges: int
-    """In which it is told."""
+    """The number of exchanges that present it."""
     dated: bool
     zone: tzinfo = timezone.utc
-    """Of its date."""
+    """The zone of its date."""
 
     def is_told_by(self, asked_on: Date) -> bool:
-        """Return whether it is told before a question of a date: one that names no zone is in the session's own."""
+        """Return whether it precedes a question of a date; a naive date is in the session's own zone."""
         return self.at <= self.question_time(asked_on)
 
     def question_time(self, asked_on: Date) -> datetime:
-        """Return when a question of a date is asked behind this session."""
+        """Return when a question of a date is asked after this session."""
         if asked_on.zone:
             return asked_on.at
         return asked_on.at.replace(tzinfo=self.zone)
@@ -392,7 +392,7 @@ class SessionOffset:
 
 
 class ToldSessions(Sequence[PastExchange]):
-    """The history of a user: exchanges by number, of which those of one session at a time are in memory."""
+    """The history of a user as exchanges, with one session at a time in memory."""
 
     def __init__(
         self,
@@ -405,7 +405,7 @@ class ToldSessions(Sequence[PastExchange]):
         self._last: tuple[int, list[PastExchange]] = (-1, [])
 
     def __len__(self) -> int:
-        """How many exchanges there are."""
+        """Return the number of exchanges."""
         return self._ends[-1] if self._ends else 0
 
     @overload
@@ -423,11 +423,11 @@ class ToldSessions(Sequence[PastExchange]):
         return self._last[1][number - self._ends[session]]
 
     def told_by(self, session: int) -> int:
-        """Return how many exchanges have been told when so many sessions have."""
+        """Return the number of exchanges in the first `session` sessions."""
         return self._ends[session - 1] if session else 0
 
     def told_with(self, name: str) -> int:
-        """Return how many exchanges are told up to a session or turn; one that goes on behind it is not."""
+        """Return the number of exchanges up to a session or turn, without one that extends beyond it."""
         for session, place in enumerate(self.places):
             if name == place.id:
                 return self.told_by(session + 1)
@@ -438,10 +438,10 @@ class ToldSessions(Sequence[PastExchange]):
         raise DatasetError(f"no session and no turn is called {name!r}")
 
     def told_after(self, turns: Sequence[str]) -> int:
-        """Return after how many exchanges all of these turns have been told; all of them where there is none."""
+        """Return the number of exchanges up to the last of these turns; all of them if there is none."""
         turn_ids = set(turns)
         for session in reversed(range(len(self.places))):
-            # only a session that holds one of them is read: the others may be gigabytes
+            # read only sessions that contain one of them: the others may be gigabytes
             if not turn_ids.isdisjoint(self.places[session].turn_ids):
                 numbers = range(self.told_by(session), self.told_by(session + 1))
                 return (
@@ -458,30 +458,29 @@ class ToldSessions(Sequence[PastExchange]):
 # --- The file.
 
 LONGEST = 50_000_000
-"""Bytes that a line may have: one session."""
+"""The most bytes of a line, which is one session."""
 FAULTS = 100
-"""So many faults are looked for."""
+"""The most faults to report."""
 EVERYBODY = "all"
-"""The label of the one user of a file that names none."""
+"""The label of the only user of a file without users."""
 
 
 @dataclass(slots=True)
 class LogUser:
-    """Whose logs these are."""
+    """The logs of one user."""
 
     sessions: dict[str, SessionOffset] = field(default_factory=dict)
-    """By id, in the order of the file until all of it is read, then by date."""
+    """By id, in file order until the whole file is read, then by date."""
     questions: dict[str, LogQuestion] = field(default_factory=dict)
     """By id."""
     latest: datetime | None = None
-    """The date of the latest session, among those read so far."""
+    """The date of the latest session read so far."""
 
 
 class LogsFile:
-    """A file of logs, of which only the questions and the places of the sessions are kept in memory.
+    """A file of logs, of which only the questions and the positions of sessions are kept in memory.
 
-    DatasetError if it cannot be read at all; what is wrong with its lines stands in
-    `faults`.
+    DatasetError if it is unreadable; errors in its lines are listed in `faults`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -492,7 +491,7 @@ class LogsFile:
         """A sentence each, with file and line."""
         self.header: Header | None = None
         self.disorder = 0
-        """How many sessions are earlier than one of the same user before them in the file."""
+        """Number of sessions that are earlier than a preceding one of the same user."""
         for line, start, raw in iter_numbered_lines(path):
             if len(self.faults) >= FAULTS:
                 return
@@ -505,12 +504,12 @@ class LogsFile:
         if not self.users and not self.faults:
             raise DatasetError(f"{path}: holds neither a session nor a question")
         for user in self.users.values():
-            # stable: sessions of one moment, and all of a file without dates, keep its
-            # order
+            # stable: sessions at the same moment, and those of a file without dates,
+            # keep their order
             user.sessions = dict(
                 sorted(user.sessions.items(), key=lambda item: item[1].at)
             )
-        if not self.faults:  # else what a faulty line holds would be missed in others
+        if not self.faults:  # else contents of faulty lines would be missed
             self.faults = [
                 fault
                 for name, user in self.users.items()
@@ -518,7 +517,7 @@ class LogsFile:
             ]
 
     def history(self, user: str) -> ToldSessions:
-        """Return what is told of a user, by date; read when it is told."""
+        """Return the history of a user, by date; its sessions are read on demand."""
         places = list(self.users[user].sessions.values())
         numbers = {place.line: number for number, place in enumerate(places)}
 
@@ -536,15 +535,15 @@ class LogsFile:
         """Return the SHA-256 of all sessions of a user, by date."""
         digest = hashlib.sha256()
         with open_regular(self.path) as file:
-            # by date, not as the file has them: its lines may be sorted otherwise
-            # without another history
+            # by date, not in file order: reordering the lines does not change the
+            # history
             for place in self.users[user].sessions.values():
                 file.seek(place.start)
                 digest.update(file.read(place.size).strip())
         return digest.hexdigest()
 
     def check(self) -> None:
-        """Raise DatasetError with what is wrong first, if anything is."""
+        """Raise DatasetError with the first fault, if there is one."""
         if self.faults:
             more = len(self.faults) - 1
             if more:
@@ -575,8 +574,8 @@ class LogsFile:
         for turn, item in zip(session.turns, fields["turns"].items(), strict=True):
             for picture in turn.images:
                 self._check_image(item, picture.file)
-        # told once to count its exchanges: how many there are must be known before the
-        # first is told
+        # rendered once to count its exchanges, as their number must be known before
+        # playing
         exchange_count = len(session_exchanges(0, session, self.path.parent))
         date = session_date(session)
         place = SessionOffset(
@@ -602,7 +601,7 @@ class LogsFile:
             )
 
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
-        """Yield what is wrong with lines that agree with the format, but not with each other."""
+        """Yield inconsistencies between lines that are valid by themselves."""
         of_user = f" of the user {name!r}" if name else ""
         session_by_turn = {
             turn: place for place in user.sessions.values() for turn in place.turn_ids
@@ -636,7 +635,7 @@ class LogsFile:
         session_by_turn: Mapping[str, SessionOffset],
         of_user: str,
     ) -> Iterator[str]:
-        """Yield what is wrong with the ids that a question names."""
+        """Yield errors in the ids that a question refers to."""
         cited_ids = [("evidence", cited_id) for cited_id in question.evidence]
         if question.after:
             cited_ids.append(("after", question.after))
@@ -651,7 +650,7 @@ class LogsFile:
 
 
 def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, place in bytes and content of each line that is not blank; DatasetError if it cannot be read."""
+    """Yield number, byte offset and content of each non-blank line; DatasetError if the file is unreadable."""
     try:
         with open_regular(path) as file:
             start = 0
@@ -667,7 +666,7 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if content.strip():
                     yield number, start + len(raw) - len(content), content
-                # counted, as `tell` costs a system call for each line
+                # counted, as `tell` costs a system call per line
                 start += len(raw)
     except IsADirectoryError as error:
         raise DatasetError(
@@ -678,7 +677,7 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _parse_line(raw: bytes, where: str) -> Field:
-    """Return the object that a line holds; DatasetError for anything else."""
+    """Return the object on a line; DatasetError for anything else."""
     start = raw.lstrip()
     if start[:1] == b"[":
         raise DatasetError(
@@ -693,8 +692,8 @@ def _parse_line(raw: bytes, where: str) -> Field:
             f"{where}: not UTF-8 (at byte {error.start} of the line). Save the file as UTF-8"
         ) from error
     except (ValueError, RecursionError) as error:
-        # a short line is rather the first of an object that is spread over several than
-        # one that is cut off
+        # a short line is more likely the first of an object spread over several lines
+        # than a truncated one
         if len(start) < _SHORT:
             way_out = "Each line is one whole object"
         else:

@@ -1,4 +1,4 @@
-"""Logs as a suite: an entry for each kind of question, a conversation for each user."""
+"""Logs as a suite: an entry per kind of question, a conversation per user."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ OPENING = (
     "I am going to go through earlier conversations with you, one after the other, each with its date. Remember what "
     "was said; a short acknowledgement will do. Later I will ask you about it."
 )
-"""The message that explains what is to come."""
+"""The message that explains the conversation to come."""
 WORDING = 1
-"""The version of the words in which sessions are told and questions are put."""
+"""The version of the wordings of sessions and questions."""
 LEGEND = "Logs: questions without a gold answer are asked, and have no score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogsOptions:
-    """Which questions are asked, and how: the values of the options."""
+    """Values of the suite's options: which questions are asked, and how."""
 
     users: tuple[str, ...]
-    """Empty: all."""
+    """Empty for all."""
     kinds: tuple[str, ...]
     ids: tuple[str, ...]
     after: int | None
-    """Tokens after its evidence at which a question is asked; None: at its date, or after all sessions."""
+    """Tokens between the evidence and a question; None to ask at its date, or after all sessions."""
     judge: str
-    """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+    """Which answers a judge gets, if there is one: `rest`, those that no rule decides, or `all`."""
     protocol: str
-    """`ours`, or `official`: the published scorer's figure is the score, where it asks no model."""
+    """`ours`, or `official`: the published scorer's figure is the score, unless it uses a model."""
 
 
 class LogsSuite:
     """The questions of a file of logs."""
 
     family = "logs"
-    """Whose options it has, whatever it is called."""
+    """The data set whose options it has, whatever its own name."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class LogsSuite:
         )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return thread and example of every question of a kind."""
+        """Return thread and example of all questions of a kind."""
         rows = [
             (thread, label, question)
             for thread, (_, questions) in self._threads.items()
@@ -124,12 +124,12 @@ class LogsSuite:
         )
 
     def alone(self, thread: str) -> Mapping[str, str]:
-        """Return the option that names the user, if the file names any."""
+        """Return the option that selects the user, if the file names users."""
         user = self._threads[thread][0]
         return {"users": user} if user else {}
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
-        """Return one question: asked at its date, before later sessions; without a date when all have been told."""
+        """Return one question, asked at its date before later sessions, or after all of them without a date."""
         name, questions = self._threads[thread]
         past = self._history(thread)
         log_question = questions[example]
@@ -192,7 +192,8 @@ class LogsSuite:
         if question.asked is None:
             return (Wait(history=len(past)),)
         are_told = [place.is_told_by(question.asked) for place in past.places]
-        # several zones may mix days: what is of the day is told, with all before it
+        # with several zones, days may be mixed: include sessions of the question's day
+        # and all before them
         sessions = len(are_told) - are_told[::-1].index(True) if any(are_told) else 0
         total = past.told_by(sessions)
         last = past.places[-1]
@@ -201,7 +202,7 @@ class LogsSuite:
 
 
 def file_notes(file: LogsFile) -> Iterator[str]:
-    """Yield what is odd about a file, but can be played."""
+    """Yield warnings about a file that can be played."""
     yield from file.header.notes if file.header else ()
     if file.disorder:
         yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
@@ -218,7 +219,7 @@ def file_notes(file: LogsFile) -> Iterator[str]:
 def _chosen_threads(
     file: LogsFile, choices: LogsOptions
 ) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
-    """Return thread -> user and questions by label; ConfigurationError if none is left."""
+    """Return user and questions by thread and label; ConfigurationError if none is left."""
     all_questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]
@@ -265,7 +266,7 @@ def _chosen_threads(
 
 
 EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": ["s1"]}'
-"""A line that asks something."""
+"""A line with a question."""
 
 
 def open_suite(
@@ -277,7 +278,7 @@ def open_suite(
     name: str = "logs",
     scorer: str = "",
 ) -> LogsSuite:
-    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used."""
+    """Open the suite of a file; DatasetError or ConfigurationError for unusable values."""
     if path is None:
         raise DatasetError(
             "no logs: give --ltm-suite='logs?data=FILE.jsonl', or make one of a chat export with ltm data convert"

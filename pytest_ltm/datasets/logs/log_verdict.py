@@ -1,4 +1,4 @@
-"""The verdict on one answer to a question of the interchange, and the figures beside it."""
+"""The verdict on one answer to an interchange question, with additional metrics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MATCH_RULE = "interchange/1"
 OFFICIAL_RULE = "official/1"
 CLAIM_GRADES = {"yes": 1.0, "partly": 0.5, "no": 0.0}
 _SHOWN = 300
-# How a claim begins that says what an answer should do, before it says what.
+# Openings of claims about what an answer should do, in front of the claim itself.
 _REPORTS = re.compile(
     r"^(?:(?:the |an? |llm )*(?:response|answer|reply)s? (?:should )?)?(?:(?:say|state|mention|explain|note|name|"
     r"contain|include)(?:s|ing)?)(?: (?:that|the fact that))?[ :]+",
@@ -57,13 +57,12 @@ _REPORTS = re.compile(
 
 
 class LogsAnswer:
-    """Scores the answer to the question of a definition: 0 to 1, or undecided.
+    """Scores the answer to a definition's question: 0 to 1, or undecided.
 
-    Choices, sets, orders and the matches of other benchmarks are decided by rules
-    alone. For the rest the rules are those of LongMemEval: they decide where they can
-    prove it, and a judge, if there is one, what is left; or the judge decides all, if
-    the definition says so. Without a gold answer or claims nobody decides. A data set
-    may name a scorer of its own, a function of the definition and the answer.
+    Choices, sets, orders and the matches of other benchmarks are decided by rules alone. For the rest the rules are
+    those of LongMemEval: they decide what they can prove, and a judge, if there is one, the rest; or the judge decides
+    everything, if the definition says so. Without a gold answer or claims there is no decision. A data set may name its
+    own scorer, a function of the definition and the answer.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -74,14 +73,14 @@ class LogsAnswer:
         self._match: str = self._facts.get("match", "answer")
         self._judge = judge or None
         self._grades: list[float | None] = []
-        """Of the claims, once the answer has been scored."""
+        """Grades of the claims, set when the answer has been scored."""
         self._proven: list[float | None] = []
         self._official_lines: list[str] = []
-        """Of an order: its lines, each that names an item replaced by it."""
+        """For an order: the lines of the answer, replaced by the item that they name, if any."""
 
     @property
     def full_marks(self) -> str:
-        """An answer that earns full marks; without a gold answer, one that says nothing."""
+        """An answer that earns full marks; without a gold answer, a non-committal one."""
         if self._facts["never_told"]:
             return "That was never mentioned."
         if self._match in ("set", "sequence", "order") or self._match.startswith(
@@ -113,8 +112,8 @@ class LogsAnswer:
         elif not (self._gold or self._facts["never_told"]):
             verdict = Unscored(NO_GOLD)
         elif options or self._match != "answer" or self._facts.get("tolerance"):
-            # exact matches compare what was said as it was said; a choice may stand in
-            # a frame of courtesies
+            # exact matches compare the unchanged words; a choice may come with polite
+            # phrases
             verdict = self._matched(
                 normalize(speech(answer)) if options else speech(answer)
             )
@@ -146,7 +145,7 @@ class LogsAnswer:
         return replace(verdict, evidence=answer[:_SHOWN])
 
     def _as_published(self, answer: str, verdict: Score | Unscored) -> Score | Unscored:
-        """Return the published scorer's figure as the score; our verdict where there is none."""
+        """Return the published scorer's figure as the score, or our verdict if there is none."""
         official = self._official(answer)
         if official is None:
             return verdict
@@ -155,13 +154,12 @@ class LogsAnswer:
     def metrics(
         self, answer: str, retrieved: Sequence[str] | None = None
     ) -> dict[str, float]:
-        """Return the figures beside the score, by name; those of claims once the answer has been scored.
+        """Return metrics in addition to the score, by name; those of claims after the answer was scored.
 
-        `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a
-        gold answer stands in it word for word; `official`: what the published code of
-        its data set makes of it; of claims `corrected`: their mean, both where a judge
-        has graded all, and `proven`: the share that rules prove; `recall`: the share of
-        the evidence in what was `retrieved`. Missing ones are left out.
+        `f1`: of the tokens shared with the nearest gold answer; `contains`: whether the answer contains a gold one
+        verbatim; `official`: the score by the data set's published code; for claims, `corrected`: their mean, if a
+        judge has graded all, and `proven`: the share that rules prove; `recall`: the share of the evidence in the
+        `retrieved` ids. Missing ones are omitted.
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
@@ -192,7 +190,7 @@ class LogsAnswer:
         return values
 
     def _official(self, answer: str) -> float | None:
-        """Return what the published scorer makes of an answer; None where there is none, or it asks a model."""
+        """Return the published scorer's figure; None if there is none, or if it uses a model."""
         if self._match == "order":
             lines = self._official_lines or answer.split("\n")
             return beam_order_score(self._gold, lines)
@@ -224,7 +222,7 @@ class LogsAnswer:
         elif self._match in ("set", "sequence"):
             value = match_phrases(answer, self._gold, ordered=self._match == "sequence")
         elif self._match == "exact":
-            # a label may stand behind "Answer:", or before its reasons
+            # a label may follow "Answer:", or precede its reasons
             lines = (answer, answer_line(answer))
             value = any(match_exactly(line, self._gold) for line in lines)
         else:
@@ -272,7 +270,7 @@ class LogsAnswer:
         return Score(value, reason, rule=rule, left_open=open_ / len(self._grades))
 
     def _claim_by_rule(self, claim: str, answer: str) -> float | None:
-        """Return what is proven of a claim: 1, 0 of an answer that tells nothing, else None."""
+        """Return what rules prove of a claim: 1, or 0 for an answer without information, else None."""
         if self._facts["never_told"]:
             verdict = self._ruling("", answer).verdict
             if verdict == "unscored":
@@ -290,7 +288,7 @@ class LogsAnswer:
     # --- An order of items.
 
     def _ordered(self, answer: str) -> Score | Unscored:
-        """Return the score of an order, once each line of the answer names an item by its words, or by a judge."""
+        """Return the score of an order, matching answer lines to items by their words or by a judge."""
         spoken = speech(answer)
         lines = [
             line

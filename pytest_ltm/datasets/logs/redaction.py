@@ -1,8 +1,7 @@
-"""Redaction of logs: e-mail addresses, phone numbers, names on a list and keys give way to stand-ins.
+"""Redaction of logs: replaces e-mail addresses, phone numbers, listed names and keys by placeholders.
 
-The same input has the same stand-in wherever it stands, so that questions and gold
-answers still fit the sessions. A stand-in is made by HMAC with a salt: without it
-nobody can try out whose it is.
+Equal inputs get equal placeholders, so that questions and gold answers still fit the sessions. Placeholders are made by
+HMAC with a salt: without it, no one can test guesses.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from pytest_ltm.api.storage import (
 )
 
 SHORTEST_SALT = 16
-"""Characters."""
+"""In characters."""
 _MAIL_HOST, _PHONE_CODE = "redacted.example", "+999"
-"""By these stand-ins are known again, so that a file can be redacted twice."""
+"""The form of placeholders, which are recognized when a file is redacted twice."""
 
 _MAIL = re.compile(
     r"(?<![^\W_])(?P<box>[\w!#$%&'*+/=?^`{|}~-]{1,64}(?:\.[\w!#$%&'*+/=?^`{|}~-]{1,64}){0,8})@"
     r"(?P<host>(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24})(?![^\W_])"
 )
-# What follows `git@host` where it names a repository: a path.
+# After `git@host`: the path of a repository.
 _REMOTE = re.compile(r":[^\s/]+/")
 
 _KEPT = {
@@ -47,24 +46,22 @@ _KEPT = {
     "file",
     "image",
 }
-"""Fields that say nothing of people; files keep their names, or nobody would find them."""
+"""Fields without personal data; file names must be kept, or the files would not be found."""
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
 _SYLLABLES = 4
-# Characters of a key that is looked for without the words around it.
+# The fewest characters of a key that is searched for without the words around it.
 _SHORTEST_KEY = 6
 
 
 class Redactor:
-    """Puts stand-ins in the place of what identifies people, and counts what it took out.
+    """Replaces identifying data by placeholders, and counts the replacements.
 
-    A file is read twice: what is told to be a phone number or a key in one place, by
-    the words around it, is one in all places, such as a gold answer that is nothing but
-    the number.
+    A file is read twice: a phone number or key that surrounding words identify in one place is replaced everywhere,
+    even in a gold answer that consists only of the number.
 
-    `names`: as written, in capitals, and with the other normal form of accents; one in
-    small letters in any case. Each part of a name counts by itself, but for particles
-    in small letters.
+    `names` match as written, in capitals, and in the other normal form of accents; a name in lower case matches any
+    case. Each part of a name matches by itself, except for particles in lower case.
     """
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
@@ -72,19 +69,18 @@ class Redactor:
         patterns = dict.fromkeys(
             form for name in names for form in _name_patterns(name)
         )
-        # the longest first: of two names one of which begins the other, the whole one
-        # is taken out
+        # the longest first: if one name begins another, the longer is replaced
         forms = sorted(patterns, key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
         self._phones: set[str] = set()
         self._numbers: set[str] = set()
-        """Digits that are some other number where words tell."""
+        """Digits that surrounding words identify as other numbers."""
         self.counts: Counter[str] = Counter()
-        """What was taken out: kind -> how often."""
+        """The number of replacements by kind."""
 
     def learn_keys(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take in which numbers and keys the lines of a file hold, before the first of them is redacted."""
+        """Collect the numbers and keys in the lines of a file, before the first of them is redacted."""
         keys: set[str] = set()
 
         def learn(value: str) -> str:
@@ -93,8 +89,7 @@ class Redactor:
 
         names = ("content", "state", "action", "calls", "images")
         for row in rows:
-            # only texts in which words stand around what is looked for: ids and gold
-            # answers have none
+            # only texts with words around the data: ids and gold answers have none
             texts = [
                 str(turn[name])
                 for turn in row.get("turns", ())
@@ -117,11 +112,11 @@ class Redactor:
             )
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a line of a file with stand-ins; dates, roles and kinds stay as they are, `meta` is left out."""
+        """Return a line of a file redacted; dates, roles and kinds are kept, `meta` is dropped."""
         result: dict[str, Any] = {}
         for name, value in row.items():
             match name:
-                case "meta":  # may hold anything, in any form
+                case "meta":  # may contain anything, in any form
                     continue
                 case _ if name in _KEPT:
                     result[name] = value
@@ -138,7 +133,7 @@ class Redactor:
         return result
 
     def text(self, text: str, *, gold: bool = False) -> str:
-        """Return a text with stand-ins; `gold`: no words around a number say what it is."""
+        """Return a text redacted; `gold`: there are no words around a number that identify it."""
         text = without_credentials(text, self._key)
         if self._keys:
             text = self._keys.sub(lambda result: self._key(result.group()), text)
@@ -150,7 +145,7 @@ class Redactor:
         return text
 
     def id(self, text: str) -> str:
-        """Return an id with stand-ins; numbers in it are none of phones."""
+        """Return an id redacted, except for numbers, which are not phone numbers."""
         text = _MAIL.sub(self._mail, without_credentials(text, self._key))
         if self._names:
             return self._names.sub(self._name, text)
@@ -163,7 +158,7 @@ class Redactor:
         ).digest()
 
     def _word(self, kind: str, value: str) -> str:
-        """Return a word that can be spoken; 24 million of them."""
+        """Return a pronounceable word, one of 24 million."""
         digest = self._digest(kind, value)
         pairs = zip(digest[::2], digest[1::2], strict=True)
         parts = [
@@ -207,12 +202,12 @@ _SCHEME = re.compile(
 
 
 def _bare_key(key: str) -> str:
-    """Return a key without the scheme of a header before it and the sentence's signs after it."""
+    """Return a key without a preceding header scheme and trailing punctuation."""
     return _SCHEME.sub("", key).rstrip(".!?:,)")
 
 
 def _comparable_digits(number: str) -> str:
-    """Return what two spellings of a phone number share; with and without a country's code they are two."""
+    """Return the digits common to spellings of a phone number; with and without country code they differ."""
     digits = re.sub(r"\D", "", number.replace("(0)", ""))
     if number.startswith("+"):
         return digits
@@ -220,7 +215,7 @@ def _comparable_digits(number: str) -> str:
 
 
 def _replace_values(value: Any, replace_text: Callable[[str], str]) -> Any:
-    """Return a text, a number or a list or object of these with stand-ins; a number stays one unless it has one."""
+    """Return a JSON value with its texts and numbers replaced; a number stays one unless it was replaced."""
     if isinstance(value, list):
         return [_replace_values(part, replace_text) for part in value]
     if isinstance(value, dict):
@@ -236,13 +231,13 @@ def _replace_values(value: Any, replace_text: Callable[[str], str]) -> Any:
 # --- Phone numbers
 
 _BETWEEN = r"(?! / )[-./() \u00a0\u2010\u2011\u2013]{0,3}"
-# From 7 to 15 digits, the most that a number has anywhere.
+# From 7 to 15 digits, the international maximum.
 _PHONE = re.compile(
     rf"(?:(?<=wa\.me/)|(?<![\w.,/#+-]))(?:\+|\()?\d(?:{_BETWEEN}\d){{6,14}}(?![\w@])"
 )
 # Digits of a number that begins with 0.
 _TRUNK = range(9, 13)
-# Digits of a number that is written without any sign, as in North America.
+# Digits of a number without any separators, as in North America.
 _BARE = range(10, 12)
 _NORTH_AMERICAN = re.compile(r"(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _DATES = re.compile(
@@ -263,20 +258,20 @@ _ABOUT = re.compile(
     rf"\b(?:(?P<calling>{_CALLING})\b|(?P<numbering>(?:{_NUMBERING})\b|n[or]\.))",
     re.IGNORECASE,
 )
-# What stands between the word that tells and the number.
+# Words that may come between an identifying word and the number.
 _NEUTRAL = {"number", "nummer", "no.", "nr."}
 _SENTENCE = re.compile(r"(?<!\bno)(?<!\bnr)(?<!\btel)[.;!?]\s", re.IGNORECASE)
-# So many characters before a number are looked at.
+# The number of characters examined before a number.
 _BEFORE = 40
 
 
 def is_phone(match: re.Match[str]) -> bool:
-    """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
+    """Return whether a run of digits is a phone number, by its form and by the words just before it."""
     digits_text = match.group().strip()
     digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
     context = match.string[max(0, match.start() - _BEFORE) : match.start()]
     if digits_text.startswith("+") or context.endswith(("@", "wa.me/")):
-        # mentions, as WhatsApp writes them
+        # mentions, in WhatsApp's form
         return True
     if context.rstrip().endswith(("$", "€", "£")):
         return False
@@ -308,12 +303,12 @@ def is_phone(match: re.Match[str]) -> bool:
 
 # --- Names
 
-# Letters that one such as `de` or `von` has at most.
+# The most letters of a particle such as `de` or `von`.
 _PARTICLE = 3
 
 
 def names_in(path: Path) -> list[str]:
-    """Return the names of a list: one a line, `#` begins a comment; DatasetError if it cannot be read."""
+    """Read a list of names: one per line, comments begin with `#`; DatasetError if it is unreadable."""
     try:
         text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -325,9 +320,9 @@ def names_in(path: Path) -> list[str]:
 
 
 def _name_patterns(name: str) -> Iterator[str]:
-    """Yield patterns for the forms of each part of a name that counts by itself.
+    """Yield patterns for the forms of each part of a name that matches by itself.
 
-    Initials do not, and particles only where there is nothing else.
+    Initials do not, and particles only if there are no other parts.
     """
     words = re.split(r"[\W_]+", unicodedata.normalize("NFC", name))
     parts = [part for part in words if any(map(str.isalpha, part))]
@@ -338,7 +333,7 @@ def _name_patterns(name: str) -> Iterator[str]:
     for part in long_parts or parts:
         normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
         if part.upper() == part.lower():
-            # a script without capitals, which does not part words either
+            # a script without capitals, which does not separate words either
             yield re.escape(part)
         elif len(part) > 1 and part.islower():
             yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)

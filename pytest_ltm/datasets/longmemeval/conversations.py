@@ -1,4 +1,4 @@
-"""LongMemEval as a suite: an entry for each question type, a conversation for each question or for many."""
+"""LongMemEval as a suite: an entry per question type, a conversation per question or for many."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ OPENING = (
     "I am going to go through our earlier conversations with you, one after the other, each with its date. Remember "
     "what was said; a short acknowledgement will do. Afterwards I will ask you something."
 )
-"""The message that explains what is to come."""
+"""The message that explains the conversation to come."""
 NOBODY = "(no reply)"
-"""What stands for the side of a round on which nobody said anything: a session may begin with the assistant."""
+"""The placeholder for a missing side of a round: a session may begin with the assistant."""
 
 
 def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
-    """Return the sessions as exchanges, in their order; the first of each has the session's date in front."""
+    """Return the sessions as exchanges in order; the first of each is prefixed with the session's date."""
     return [
         past
         for place, session in enumerate(sessions)
@@ -55,7 +55,7 @@ def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
 
 
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
-    """Yield the rounds of one session, the first with its date in front; `place`: its number in the history."""
+    """Yield the rounds of one session, the first prefixed with its date; `place`: its index in the history."""
     roles = [turn.role for turn in session.turns]
     # a new round begins where the user speaks after the assistant: either may have
     # several turns, or none
@@ -73,8 +73,8 @@ def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchang
             "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY
             for role in ("user", "assistant")
         )
-        # ids of turns are numbered from 1 behind their session's, as the published
-        # retrieval corpora have them
+        # turn ids are numbered from 1 after the session's id, as in the published
+        # retrieval corpora
         ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
         message = user if number else f"{date}{user}"
         as_question = f"{date}I said: {user}\nYou said: {assistant}"
@@ -83,8 +83,8 @@ def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchang
         )
 
 
-# --- One history for many questions: the sessions of all, none told twice, interleaved
-# by date.
+# --- One history for many questions: the sessions of all, without repetition,
+# interleaved by date.
 
 Key: TypeAlias = "tuple[str, tuple[HistoryTurn, ...], str]"
 
@@ -92,13 +92,11 @@ Key: TypeAlias = "tuple[str, tuple[HistoryTurn, ...], str]"
 def _merge_sessions(
     records: Iterable[LongMemEvalRecord],
 ) -> tuple[dict[Key, HistorySession], list[tuple[LongMemEvalRecord, list[Key]]]]:
-    """Return the sessions of all records by date, each once, and the records without them, with keys of the evidence.
+    """Return the distinct sessions of all records by date, and the records without sessions, with evidence keys.
 
-    A filler session that several records have is told at the date of the first that has
-    it; one that is evidence for a question is told at the date at which that question
-    has it. Those of one moment stand in the order in which they came. Of several with
-    one id and other words, or another date, all but the first have their record's id in
-    front.
+    A filler session shared by several records gets the date of the first that has it; an evidence session gets the date
+    in that question's record. Sessions at the same moment keep their order of arrival. If sessions share an id but
+    differ in words or date, all but the first are prefixed with their record's id.
     """
     evidence: dict[Key, tuple[str, HistorySession]] = {}
     fillers: dict[Key, tuple[str, HistorySession]] = {}
@@ -131,7 +129,7 @@ def _merge_sessions(
 
 
 def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
-    """Return whether the answer to a record's question depends on a session."""
+    """Return whether a session contains evidence for a record's question."""
     return session.id in record.answer_sessions or any(
         turn.has_answer for turn in session.turns
     )
@@ -142,35 +140,35 @@ LATER = "the history that it shares with others goes on after its date"
 
 @dataclass(frozen=True, slots=True)
 class PlacedQuestion:
-    """One question, and where its evidence stands in the history that is told."""
+    """One question, with the position of its evidence in the played history."""
 
     record: LongMemEvalRecord
-    """Without its sessions, where the history is shared."""
+    """Without its sessions if the history is shared."""
     sessions: tuple[str, ...]
-    """Ids of the sessions that hold the evidence, as they are told."""
+    """Ids of the sessions with evidence, as played."""
     evidence: tuple[str, ...]
-    """Ids of the turns that do: those marked, or all of these sessions."""
+    """Ids of the turns with evidence: the marked ones, or all of these sessions."""
     wanted: tuple[str, ...]
-    """Ids of the user's turns that a retriever should find; empty where retrieval is not measured."""
+    """Ids of the user's turns that a retriever should find; empty if retrieval is not measured."""
     after: int
-    """So many exchanges of the history have been told when all of the evidence has; all where there is none."""
+    """The number of exchanges up to the last evidence; all of them without evidence."""
     notes: tuple[str, ...]
-    """What is odd about it, a sentence each."""
+    """Warnings about the question, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryWithQuestions:
-    """A history and the questions asked about it."""
+    """A history with the questions about it."""
 
     past: Sequence[PastExchange]
     questions: Mapping[str, PlacedQuestion]
     """By id."""
     irregular: Mapping[str, tuple[int, ...]]
-    """The numbers of the user's turns, for sessions in which these are not the 1st, 3rd, 5th and so on."""
+    """The numbers of the user's turns, for sessions where they are not the 1st, 3rd, 5th and so on."""
 
 
 def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
-    """Return a record's own history, as its file has it but for the order, which is by date; None: nothing is told."""
+    """Return a record's own history, as in its file but sorted by date; an empty one for None."""
     if record is None:
         return HistoryWithQuestions((), {}, {})
     cited = [session for session in record.sessions if holds_evidence(session, record)]
@@ -180,7 +178,7 @@ def told_alone(record: LongMemEvalRecord | None) -> HistoryWithQuestions:
 
 
 def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
-    """Return one history for all records, which are taken one at a time."""
+    """Return one history for all records, which are consumed one at a time."""
     sessions, bare = _merge_sessions(records)
     past = session_history(list(sessions.values()))
     questions = {
@@ -229,26 +227,26 @@ def _irregular_sessions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongMemEvalOptions:
-    """Which questions are asked, and how: the values of the options."""
+    """Values of the suite's options: which questions are asked, and how."""
 
     types: tuple[str, ...]
-    """Empty: all."""
+    """Empty for all."""
     abilities: tuple[str, ...]
     ids: tuple[str, ...]
     sample: int | None
-    """So many, drawn by the seed; None: all."""
+    """The sample size, drawn with the seed; None for all."""
     history: str
-    """Each question has its `own`, or it is `shared`."""
+    """`own` for a history per question, or `shared`."""
     share: int
-    """By how many."""
+    """The number of questions per shared history."""
     after: int | None
-    """Tokens after its last evidence at which a question is asked; None: after the whole history."""
+    """Tokens between the last evidence and a question; None to ask after the whole history."""
     judge: str
-    """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+    """Which answers a judge gets, if there is one: `rest`, those that no rule decides, or `all`."""
     protocol: str
     """`ours`, or `official`: a judge decides all, as published."""
     prompts: str
-    """The file with the words of questions and judge prompts; "": ours."""
+    """The file with wordings of questions and judge prompts; "" for ours."""
 
     @property
     def shared(self) -> bool:
@@ -259,7 +257,7 @@ class LongMemEvalOptions:
 def chosen_questions(
     entries: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, *, seed: int
 ) -> Sequence[RecordIndexEntry]:
-    """Return the questions that are asked, in the order of the file; ConfigurationError if none is left."""
+    """Return the questions to ask, in file order; ConfigurationError if none is left."""
     entry_by_id = {entry.id: entry for entry in entries}
     for name in choices.ids:
         if name not in entry_by_id:
@@ -295,12 +293,12 @@ def chosen_questions(
 def group_by_history(
     entries: Sequence[RecordIndexEntry], size: int, *, seed: int
 ) -> list[Sequence[RecordIndexEntry]]:
-    """Return the questions in groups that share a history: of sizes that differ by one at most.
+    """Return the questions in groups that share a history, with sizes that differ by at most one.
 
-    Which go together is drawn by the seed; in a group they stand as in the file.
+    The groups are drawn with the seed; within a group, questions are in file order.
     """
-    # drawn, as neighbours in the file are of one type, whose questions would then be
-    # asked of one history
+    # drawn, because neighbours in the file are of one type, which would then share a
+    # history
     mixed = list(entries)
     Random(f"longmemeval groups {seed}").shuffle(mixed)
     count = -(-len(mixed) // size)
@@ -311,7 +309,7 @@ def group_by_history(
 
 
 WORDING = 1
-"""The version of the words in which sessions are told and questions are put."""
+"""The version of the wordings of sessions and questions."""
 
 LEGEND = (
     "LongMemEval: accuracy is its task average (the mean over the question types), `right` of all examples its overall "
@@ -373,11 +371,11 @@ class LongMemEvalSuite:
             *chain.from_iterable(odd),
         )
         self.legend: Sequence[str] = (LEGEND,)
-        """What the report's readers should know of its figures."""
+        """Explanations of the figures for readers of the report."""
         self._compiled = KeptHistory(self._compile)
 
     def _protocol_notes(self) -> Iterator[str]:
-        """Yield by which words and rules questions are asked and scored, where these are not ours."""
+        """Yield notes on wordings and rules that are not ours."""
         if self._prompts:
             yield self._prompts.note
         elif self._choices.protocol == "official":
@@ -387,7 +385,7 @@ class LongMemEvalSuite:
             )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
-        """Return thread and example of every question of a type."""
+        """Return thread and example of all questions of a type."""
         kind = self._kinds[entry]
         placed = [
             (thread, label, question)
@@ -401,7 +399,7 @@ class LongMemEvalSuite:
         ]
 
     def told(self, thread: str) -> ToldConversation:
-        """Return the sessions told in a conversation; without those of questions whose records cannot be read."""
+        """Return the sessions of a conversation, without those of questions with unreadable records."""
         history, _ = self._compiled(thread)
         ids = [entry.id for entry in self._threads[thread].values()]
         digests = "".join(self._file.digest(name) for name in history.questions)
@@ -421,15 +419,15 @@ class LongMemEvalSuite:
         )
 
     def alone(self, thread: str) -> Mapping[str, str]:
-        """Return the option that names the question; none where its history is shared, which all of them make."""
+        """Return the option that selects the question; empty for a shared history, which needs all questions."""
         if self._choices.shared:
             return {}
         return {"ids": self._threads[thread]["0"].id}
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
-        """Return one question, asked at its date; one dated before what is told last is asked at once.
+        """Return one question, asked at its date; one dated before the end of the history is asked at once.
 
-        DatasetError if its record cannot be read.
+        DatasetError if its record is unreadable.
         """
         history, faults = self._compiled(thread)
         name = self._threads[thread][example].id
@@ -476,13 +474,13 @@ class LongMemEvalSuite:
         )
 
     def _wording_of(self, record: LongMemEvalRecord) -> str:
-        """Return how a question is put: in the words of the file, or with its date in front."""
+        """Return the wording of a question: that of the file, or its text prefixed with the date."""
         parts = {"question": record.question, "date": record.when}
         wording = self._prompts and self._prompts.ask(_kind_of(record), **parts)
         return wording or f"[{record.when}] {record.question}"
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
-        """Return what is told in a conversation, and by question what is wrong with its record."""
+        """Return the history of a conversation, and the faults of its records by question."""
         faults: dict[str, str] = {}
 
         def readable() -> Iterator[LongMemEvalRecord]:
@@ -501,9 +499,9 @@ class LongMemEvalSuite:
 def open_suite(
     path: Path | None, values: Mapping[str, Any], seed: int, cache: Path | None
 ) -> LongMemEvalSuite:
-    """Return the suite of a file; DatasetError or ConfigurationError for what cannot be used.
+    """Open the suite of a file; DatasetError or ConfigurationError for unusable values.
 
-    `cache`: a folder in which the places of records may be remembered between runs.
+    `cache`: a folder in which the positions of records may be kept between runs.
     """
     if path is None:
         raise DatasetError(

@@ -1,4 +1,4 @@
-"""The verdict on one answer to a LongMemEval question, the figures beside it, and sums over all of them."""
+"""The verdict on one answer to a LongMemEval question, additional metrics, and aggregates over all questions."""
 
 from __future__ import annotations
 
@@ -72,14 +72,13 @@ _BY_TYPE = {
 
 
 def prompt_for(question_id: str, question_type: str) -> JudgePrompt:
-    """Return the judging rule of a question: the id's suffix decides before the type does."""
+    """Return the judging rule of a question: the id's suffix takes precedence over the type."""
     if is_abstention(question_id):
         return PROMPTS["longmemeval-abstention"]
     return PROMPTS[_BY_TYPE.get(question_type, "longmemeval-answer")]
 
 
-# --- Whether an answer is right, by rules and without a model: yes, no, or nobody could
-# tell.
+# --- Whether an answer is right, by rules and without a model: yes, no, or undecided.
 
 _DAYS_ASKED = re.compile(r"\bhow many days\b", re.IGNORECASE)
 _UNITS_ASKED = re.compile(
@@ -89,7 +88,7 @@ PREFERENCE = Ruling(
     "unscored", "a preference is judged by a rubric, which needs a judge"
 )
 ONE_OFF = Ruling("unscored", "is one off, and not of days")
-# So many words may stand around an answer that repeats the expected one.
+# The most words around a repetition of the expected answer.
 _AROUND = 12
 
 
@@ -101,9 +100,9 @@ def rule_on_hypothesis(
     answer: object,
     hypothesis: str,
 ) -> Ruling:
-    """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does.
+    """Return the rules' ruling on a hypothesis; the id's suffix takes precedence in deciding on abstention.
 
-    Where the file has no answer, None, it is an abstention as well.
+    A missing answer in the file (None) means abstention as well.
     """
     gold = "" if answer is None else str(answer)
     said = normalize(speech(hypothesis))
@@ -113,7 +112,7 @@ def rule_on_hypothesis(
         return PREFERENCE
     said = without_talk(said, question, gold)
     by_value = ruling_of_value(gold, said, question)
-    # of times one unit off is forgiven
+    # for times, one unit off is accepted
     forgiving = question_type == "temporal-reasoning" and by_value == OTHER_VALUE
     if by_value is not None and not forgiving:
         return by_value
@@ -161,8 +160,8 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
         case "yes or no":
             return yes_or_no_ruling(gold, end, refused=refused)
         case "amount":
-            # of times one day off is forgiven, as the published prompt does; a week or
-            # month off, judges see either way
+            # for times, one day off is accepted, as in the published prompt; judges
+            # disagree on a week or month
             timed = question_type == "temporal-reasoning"
             days = timed and _DAYS_ASKED.search(question) is not None
             ruling = amount_ruling(gold, question, end, forgiving=days)
@@ -177,7 +176,7 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
 
 
 def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
-    """Return whether the answer is the expected one word for word, alone or in a short sentence."""
+    """Return whether the answer repeats the expected one verbatim, alone or in a short sentence."""
     expected = plain_words(gold.whole)
     text = normalize_text(reply)
     if plain_words(reply) == expected:
@@ -202,7 +201,7 @@ _SHOWN = 300
 
 
 def verdict_of(ruling: Ruling) -> Score | Unscored:
-    """Return a ruling as the verdict of an example: what is not proven either way is undecided."""
+    """Return a ruling as the verdict of an example; an unproven one is undecided."""
     if ruling.verdict == "unscored":
         return Unscored(f"no rule can tell: {ruling.reason}", RULE, cause=UNDECIDED)
     return Score(float(ruling.verdict == "yes"), ruling.reason, rule=RULE)
@@ -211,7 +210,7 @@ def verdict_of(ruling: Ruling) -> Score | Unscored:
 def ask_for_verdict(
     judge: Judge, prompt: JudgePrompt, **parts: str
 ) -> Score | Unscored:
-    """Return a judge's word as the verdict of an example; the score's rule names the prompt."""
+    """Return a judge's decision as the verdict of an example; the score's rule names the prompt."""
     decision = ask_judge(judge, prompt, **parts)
     if isinstance(decision, JudgeDecision):
         return Score(
@@ -221,11 +220,10 @@ def ask_for_verdict(
 
 
 class LongMemEvalAnswer:
-    """Scores the answer to the question of a definition: 1, 0, or undecided.
+    """Scores the answer to a definition's question: 1, 0, or undecided.
 
-    Rules decide where they can prove it, and a judge, if there is one, the rest; or the
-    judge decides all, if the definition says so. The verdict's rule names who did. A
-    preference needs a judge.
+    Rules decide what they can prove, and a judge, if there is one, the rest; or the judge decides everything, if the
+    definition says so. The verdict's rule names which of them decided. A preference needs a judge.
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
@@ -233,7 +231,7 @@ class LongMemEvalAnswer:
         self._facts = definition.parameters
         self._judge = judge or None
         self.notes: tuple[str, ...] = tuple(self._facts.get("notes", ()))
-        """What is odd about the question, a sentence each."""
+        """Warnings about the question, a sentence each."""
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
@@ -248,8 +246,8 @@ class LongMemEvalAnswer:
             ruling = rule_on_hypothesis(
                 **asked, question=question, answer=self._gold, hypothesis=answer
             )
-            # a preference is not undecided but out of reach: no two bounds, as a judge
-            # alone can tell
+            # a preference is out of reach, not undecided: it gets no bounds, as only a
+            # judge can decide it
             if ruling == PREFERENCE:
                 result = Unscored(ruling.reason, RULE)
             else:
@@ -269,11 +267,10 @@ class LongMemEvalAnswer:
     def metrics(
         self, verdict: Score | Unscored, retrieved: Sequence[str] | None = None
     ) -> dict[str, float]:
-        """Return the figures beside the score, by name.
+        """Return metrics in addition to the score, by name.
 
-        `right`: the verdict again, so that its mean over all questions stands beside
-        those of the types; `abstention`: the same for questions that cannot be
-        answered. Of what was `retrieved`, where there is something to find: recall_all
+        `right`: the verdict again, so that its mean over all questions is shown with those of the types; `abstention`:
+        the same for questions that cannot be answered. For `retrieved` ids, if there is evidence to find: recall_all
         and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
         values = {}
@@ -292,23 +289,23 @@ class LongMemEvalAnswer:
         return values
 
 
-# --- Sums over LongMemEval verdicts, as the published script makes them
+# --- Aggregates of LongMemEval verdicts, as in the published script
 # (`print_qa_metrics`).
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionVerdict:
-    """One question's verdict."""
+    """The verdict on one question."""
 
     question_id: str
     type: str
     right: bool | None
-    """None: it could not be judged."""
+    """None if it could not be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The share that is right of the questions that were judged."""
+    """The share of right answers among the judged ones."""
 
     right: int
     judged: int
@@ -316,11 +313,11 @@ class Accuracy:
 
     @property
     def value(self) -> float | None:
-        """0 to 1; None where nothing was judged."""
+        """From 0 to 1; None if nothing was judged."""
         return self.right / self.judged if self.judged else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the accuracy as JSON values."""
         return {
             "accuracy": self.value,
             "right": self.right,
@@ -331,7 +328,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """All sums over one set of verdicts."""
+    """All aggregates of one set of verdicts."""
 
     by_type: dict[str, Accuracy]
     overall: Accuracy
@@ -339,7 +336,7 @@ class Aggregates:
 
     @property
     def task_averaged(self) -> float | None:
-        """The mean of the types' accuracies; None where nothing was judged."""
+        """The mean of the types' accuracies; None if nothing was judged."""
         values = [
             result.value for result in self.by_type.values() if result.value is not None
         ]
@@ -347,7 +344,7 @@ class Aggregates:
 
 
 def aggregate_verdicts(rows: Sequence[QuestionVerdict]) -> Aggregates:
-    """Return the sums; types in the order in which the paper lists them."""
+    """Return the aggregates, with types in the paper's order."""
     types = [name for name in TYPES if any(row.type == name for row in rows)]
     return Aggregates(
         by_type={
@@ -376,12 +373,12 @@ DEPTHS = (1, 3, 5, 10, 30, 50)
 
 @dataclass(frozen=True, slots=True)
 class RetrievalMetrics:
-    """What the k best of a ranking hold of what should be found; each 0 to 1."""
+    """Metrics of the k best entries of a ranking, each 0 to 1."""
 
     recall_any: float
     """1 if at least one is found."""
     recall_all: float
-    """1 if all are found; also where there is nothing to find."""
+    """1 if all are found, or if there is nothing to find."""
     ndcg_any: float
     """With the published discount."""
     ndcg: float
@@ -393,8 +390,8 @@ def retrieval_scores(
 ) -> RetrievalMetrics:
     """Return the metrics of the `k` best.
 
-    `ranked`: ids, best first; `corpus`: all ids there are, one for each entry (an id
-    may occur more than once); `gold`: the ids that should be found.
+    `ranked`: ids, best first; `corpus`: the ids of all entries (an id may repeat); `gold`: the ids that should be
+    found.
     """
     best = set(ranked[:k])
     hits = [doc in gold for doc in ranked[:k]]
@@ -412,9 +409,9 @@ def retrieval_scores(
 def turns_as_sessions(
     ranked: Sequence[str], corpus: Sequence[str], gold: Collection[str], k: int
 ) -> RetrievalMetrics:
-    """Return the metrics over sessions of a ranking of turns: k widens until k sessions have been seen.
+    """Return the metrics over sessions for a ranking of turns: k grows until it covers k sessions.
 
-    A turn's id is its session's with `_<turn>` at the end.
+    A turn's id is its session's followed by `_<turn>`.
     """
     sessions = [session_of(turn) for turn in ranked]
     depth = k
@@ -429,7 +426,7 @@ def turns_as_sessions(
 
 
 def session_of(turn: str) -> str:
-    """Return the id of the session that a turn belongs to."""
+    """Return the session id of a turn."""
     return turn.rpartition("_")[0] or turn
 
 
@@ -443,7 +440,7 @@ def _gain_share(
     return result / best if best else 0.0
 
 
-# --- From what an agent says that it retrieved to the published retrieval metrics.
+# --- From an agent's reported retrieval to the published retrieval metrics.
 
 TABLED_METRICS = tuple(
     f"{level}_{name}_{k}"
@@ -451,9 +448,9 @@ TABLED_METRICS = tuple(
         ("session", "turn"), (5, 10), ("recall_all", "ndcg_any")
     )
 )
-"""The figures that the paper's tables have (Wu et al., 2025, section 5): those that stand beside each score."""
+"""The metrics in the paper's tables (Wu et al., 2025, section 5), reported next to each score."""
 UNMARKED = "unmarked:"
-"""Stands in front of the ids of turns that hold no answer, of sessions that do."""
+"""Prefix of ids of turns without the answer in sessions that contain it."""
 
 
 def retrieval_figures(
@@ -463,19 +460,18 @@ def retrieval_figures(
 ) -> dict[str, float]:
     """Return the metrics at all published depths by name, such as `turn_recall_any_5`; each 0 to 1.
 
-    `retrieved`: what an agent says, best first: ids `<session>_<turn>` of the history;
-    anything else counts as a wrong one. `wanted`: the user's turns that hold the
-    answer; other turns of their sessions count as those of a session that holds none,
-    as published. Only the user's turns are ranked, as published; `user_turns` has their
-    numbers for sessions in which these are not the odd ones.
+    `retrieved`: the agent's report, best first: ids `<session>_<turn>` of the history; anything else counts as wrong.
+    `wanted`: the user's turns with the answer; other turns of their sessions count as those of a session without it, as
+    published. Only the user's turns are ranked, as published; `user_turns` has their numbers for sessions where these
+    are not the odd ones.
     """
     gold = frozenset(wanted)
     sessions = frozenset(map(session_of, wanted))
     users = []
     for name in dict.fromkeys(retrieved):
         session, _, number = name.rpartition("_")
-        # an id that is none of the history may be a user's: only those known to be the
-        # assistant's are left out
+        # an unknown id may be a user's turn: drop only those known to be the
+        # assistant's
         is_turn = session and number.isdecimal()
         if not is_turn or (
             int(number) in user_turns[session]

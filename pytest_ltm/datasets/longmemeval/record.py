@@ -1,4 +1,4 @@
-"""LongMemEval files of any size: records read one at a time, where each stands, and what is odd about it."""
+"""LongMemEval files of any size: records read one at a time, their positions, and warnings about them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from pytest_ltm.datasets.rows import (
 from pytest_ltm.language.dates import DAYS
 
 ABSTENTION = "_abs"
-"""How the id of a question ends that cannot be answered: this decides, whatever its type (Wu et al., 2025)."""
+"""The id suffix of unanswerable questions, which takes precedence over the type (Wu et al., 2025)."""
 
 _DATE = re.compile(
     r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\([A-Za-z]+\))?(?:\s+(\d{1,2}):(\d{2}))?"
@@ -49,24 +49,24 @@ _DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HistoryTurn:
-    """What one party says at a time."""
+    """One utterance of one party."""
 
     role: str
-    """`user` or `assistant`."""
+    """Either `user` or `assistant`."""
     content: str
     has_answer: bool = False
-    """Whether it holds evidence, where the file says so."""
+    """Whether it is marked as evidence in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistorySession:
-    """One dated sub-dialogue of a history; may begin with either party, who need not alternate."""
+    """One dated session of a history; either party may begin, and turns need not alternate."""
 
     id: str
     when: str
-    """Its date as the file writes it."""
+    """The date as written in the file."""
     at: datetime
-    """The same, aware (UTC)."""
+    """The same date, aware (UTC)."""
     turns: tuple[HistoryTurn, ...]
 
 
@@ -79,29 +79,29 @@ class LongMemEvalRecord:
     question: str
     answer: str
     when: str
-    """The question's date as the file writes it."""
+    """The question's date as written in the file."""
     at: datetime
-    """The same, aware (UTC)."""
+    """The same date, aware (UTC)."""
     sessions: tuple[HistorySession, ...]
-    """In the order of their dates; equal dates in the order of the file."""
+    """In order of their dates; equal dates in file order."""
     answer_sessions: tuple[str, ...] = ()
-    """Ids of the sessions that hold the evidence."""
+    """Ids of the sessions with evidence."""
     notes: tuple[str, ...] = ()
-    """What is odd about it, a sentence each."""
+    """Warnings about the record, a sentence each."""
 
     @property
     def abstention(self) -> bool:
-        """Whether the right answer is that nobody can know."""
+        """Whether the right answer is that it cannot be known."""
         return is_abstention(self.id)
 
 
 def is_abstention(question_id: str) -> bool:
-    """Return whether a question is one that cannot be answered, which its id alone decides."""
+    """Return whether a question is unanswerable, which its id alone decides."""
     return question_id.endswith(ABSTENTION)
 
 
 def ability_of(question_id: str, question_type: str) -> str:
-    """Return the ability that a question tests; one that cannot be answered tests abstention, whatever its type."""
+    """Return the ability that a question tests; an unanswerable one tests abstention, whatever its type."""
     if is_abstention(question_id):
         return "abstention"
     if question_type.startswith("single-session"):
@@ -110,7 +110,7 @@ def ability_of(question_id: str, question_type: str) -> str:
 
 
 def read_date(text: str) -> datetime | None:
-    """Return the aware (UTC) date that `2023/05/30 (Tue) 23:40` gives, None if it gives none."""
+    """Return the aware (UTC) date in a text such as `2023/05/30 (Tue) 23:40`, or None if there is none."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -122,7 +122,7 @@ def read_date(text: str) -> datetime | None:
 
 
 def format_longmemeval_date(moment: datetime) -> str:
-    """Return a date as the data set writes it; English days, whatever the locale."""
+    """Return a date in the data set's form, with English days whatever the locale."""
     return f"{moment:%Y/%m/%d} ({DAYS[moment.weekday()][:3]}) {moment:%H:%M}"
 
 
@@ -139,14 +139,14 @@ _PARALLEL = ("haystack_dates", "haystack_session_ids", "haystack_sessions")
 
 
 def read_record(top: Field) -> LongMemEvalRecord:
-    """Return the record that stands at a place in a file; DefinitionError for what is wrong with it."""
+    """Parse the record at a place in a file; DefinitionError for a malformed one."""
     fields = fields_of(top, REQUIRED, "record of LongMemEval")
     lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
     if len({len(items) for items in lists.values()}) > 1:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
-    # the published files name each session; some made by others do not
+    # the published files name each session, some others do not
     listed_ids = [str(name.value) for name in lists.get("haystack_session_ids", ())]
     names = listed_ids or [
         f"session_{number}" for number in range(len(lists["haystack_sessions"]))
@@ -178,7 +178,7 @@ def read_record(top: Field) -> LongMemEvalRecord:
 
 
 def _parse_record_date(item: Field) -> tuple[str, datetime]:
-    """Return a date as it is written, and what it means."""
+    """Return a date as written, and its value."""
     moment = read_date(item.text())
     if moment is None:
         raise item.error("a date such as '2023/05/30 (Tue) 23:40'")
@@ -186,7 +186,7 @@ def _parse_record_date(item: Field) -> tuple[str, datetime]:
 
 
 def read_turn(item: Field) -> HistoryTurn:
-    """Return the turn that stands at a place in a file."""
+    """Parse the turn at a place in a file."""
     fields = item.mapping(required=("role", "content"))
     role = fields["role"].value
     content = fields["content"].value
@@ -213,24 +213,23 @@ def _record_notes(
         yield "the question is dated before its last session"
 
 
-# --- Finding the records of a JSON list in a file of any size, without holding more
-# than one.
+# --- Finding the records of a JSON list in a file of any size, with one of them in
+# memory at a time.
 
-# Whole strings are skipped in one go, so that brackets inside them do not count.
+# Whole strings are skipped at once, so that brackets inside them do not count.
 _PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 _DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _LIST = 1
 _RECORD = 2
 _SHOWN = 40
-# So many bytes are kept mapped: the pages before them are given back.
+# The number of bytes kept mapped: pages before them are released.
 _WINDOW = 1 << 25
 
 
 def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
-    """Yield where each object of the file's list begins and ends, in bytes; DatasetError if it is cut off.
+    """Yield begin and end of each object in the file's list, in bytes; DatasetError if it is truncated.
 
-    One pass, linear time, no memory but 32 MB of the operating system's own pages, or a
-    record's if it is larger.
+    One pass in linear time, using 32 MB of the operating system's own pages, or the size of a larger record.
     """
     try:
         with (
@@ -262,7 +261,7 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 yield start, part.end()
                 if sys.platform != "win32" and part.end() - freed > _WINDOW:
                     freed = part.end()
-                    # gives pages back
+                    # releases pages
                     content.madvise(
                         mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE
                     )
@@ -276,16 +275,16 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
     )
 
 
-# --- Where the records of a LongMemEval file stand, remembered between runs: a scan of
-# the largest file takes a minute.
+# --- The positions of a file's records, kept between runs: scanning the largest file
+# takes a minute.
 
 FORMAT = 2
 CHEAP = 1 << 30
-"""Bytes up to which a file's SHA-256 is asked for: about two seconds of work."""
+"""The size in bytes up to which a file's SHA-256 is computed: about two seconds of work."""
 
 
 class RecordIndexEntry(Struct, frozen=True, array_like=True):
-    """Where a record stands in its file, and what it is selected by."""
+    """The position of a record in its file, with the fields used for selection."""
 
     id: str
     type: str
@@ -293,9 +292,9 @@ class RecordIndexEntry(Struct, frozen=True, array_like=True):
     """In bytes."""
     end: int
     fault: str = ""
-    """Why its record cannot be read: file, record, value; "" if it can."""
+    """Why the record is unreadable (file, record, value), or ""."""
     notes: tuple[str, ...] = ()
-    """What is odd about it, a sentence each."""
+    """Warnings about the record, a sentence each."""
 
 
 class RecordIndex(Struct, frozen=True):
@@ -303,14 +302,13 @@ class RecordIndex(Struct, frozen=True):
 
     entries: tuple[RecordIndexEntry, ...]
     sha256: str
-    """Of the file; "" for one so large that asking takes long."""
+    """The file's SHA-256; "" if it is too large to compute."""
 
 
 def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
-    """Return the index of a file: the one in the folder `cache` if the file has not changed since, else a new one.
+    """Return the index of a file: the one in the folder `cache` if it is still valid, else a new one.
 
-    Raises DatasetError for a truncated file, a record that is none, an unknown type,
-    and ids that repeat.
+    Raises DatasetError for a truncated file, a malformed record, an unknown type, and duplicate ids.
     """
     try:
         with open_regular(path) as file:
@@ -336,8 +334,7 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
         str(stamp["path"]).encode(errors="surrogatepass")
     ).hexdigest()[:32]
     place = cache / f"{name}.json"
-    # whatever cannot be read is as none, and so is an index of another state of the
-    # file
+    # an unreadable index, or one of another state of the file, is ignored
     with suppress(
         OSError,
         ValueError,
@@ -356,7 +353,7 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
         "entries": [structs.astuple(entry) for entry in index.entries],
     }
     with suppress(OSError, DiskFault):
-        # a folder that cannot be written costs the memory, not the run
+        # an unwritable folder costs the cache, not the run
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(record).encode())
     return index
@@ -377,8 +374,7 @@ def _scan_records(path: Path) -> RecordIndex:
                 raise DatasetError(
                     f"{path}: {name}: unknown question_type {kind!r}.{hint}"
                 )
-            # what else is wrong with a record costs its question alone: all others can
-            # be asked
+            # any other fault costs only this question: all others can be asked
             try:
                 record = read_record(structs.replace(top, where=f"{path}: {name}"))
                 entries.append(RecordIndexEntry(name, kind, *place, notes=record.notes))
@@ -397,7 +393,7 @@ def _scan_records(path: Path) -> RecordIndex:
 
 
 def iter_list_items(path: Path, kind: str) -> Iterator[tuple[str, bytes]]:
-    """Yield place and content of each object or list in the JSON list of a file; `kind`: what errors call one."""
+    """Yield place and content of each object or list in a file's JSON list; `kind` names them in errors."""
     with closing(iter_record_slices(path)) as places:
         for number, (start, end) in enumerate(places, start=1):
             where = f"{path}: {kind} {number:,}"
@@ -406,7 +402,7 @@ def iter_list_items(path: Path, kind: str) -> Iterator[tuple[str, bytes]]:
 
 
 def part_of(path: Path, start: int, end: int) -> bytes:
-    """Return a part of a file; DatasetError if it cannot be read."""
+    """Return a part of a file; DatasetError if it is unreadable."""
     try:
         with open_regular(path) as file:
             file.seek(start)
@@ -424,21 +420,20 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-# --- Reading LongMemEval files: oracle, S and M, older and cleaned, one record in
+# --- Reading LongMemEval files: oracle, S and M, older and cleaned, with one record in
 # memory at a time.
 
 KNOWN_FILES: Mapping[str, str] = {
     "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
 }
-"""SHA-256 -> which file that is."""
+"""The published files by SHA-256."""
 
 
 class LongMemEvalFile:
-    """A file of records; only their places are kept in memory.
+    """A file of records, of which only the positions are kept in memory.
 
-    `cache`: the folder in which the places are remembered between runs; None: they are
-    looked for each time. Raises DatasetError for a truncated file, an unknown type, and
-    ids that repeat.
+    `cache`: the folder that keeps the positions between runs; None to scan each time. Raises DatasetError for a
+    truncated file, an unknown type, and duplicate ids.
     """
 
     def __init__(self, path: Path, cache: Path | None = None) -> None:
@@ -446,11 +441,11 @@ class LongMemEvalFile:
         self._index = index_of(path, cache)
         self.entries = self._index.entries
         self.published = KNOWN_FILES.get(self._index.sha256, "")
-        """Which published file it is, byte for byte; "" where that is not known."""
+        """The published file that it equals byte for byte; "" if unknown."""
         self._by_id = {entry.id: entry for entry in self.entries}
 
     def record(self, question_id: str) -> LongMemEvalRecord:
-        """Return one record; DatasetError names file, record and field of what is wrong with it."""
+        """Return one record; DatasetError names file, record and field of a fault."""
         entry = self._by_id.get(question_id)
         if entry is None:
             raise DatasetError(
@@ -468,10 +463,10 @@ class LongMemEvalFile:
         return record
 
     def digest(self, question_id: str) -> str:
-        """Return the SHA-256 of one record as it stands in the file."""
+        """Return the SHA-256 of one record as written in the file."""
         entry = self._by_id[question_id]
         return hashlib.sha256(part_of(self.path, entry.start, entry.end)).hexdigest()
 
     def records(self) -> Iterator[LongMemEvalRecord]:
-        """Yield all records, one after the other."""
+        """Yield all records, one at a time."""
         return (self.record(entry.id) for entry in self.entries)
