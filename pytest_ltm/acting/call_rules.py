@@ -21,7 +21,10 @@ Actual = TypeVar("Actual")
 def check_calls(
     rule: CallRule, expected: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Check:
-    """Return a check of calls: passed, failed, or open if a value is neither the wanted one nor certainly another."""
+    """Return a check of calls: passed, failed or open.
+
+    Open if a value is neither the wanted one nor certainly another.
+    """
     accepted = [call for call in calls if not call.refused]
     sameness = _judge(rule, expected, accepted)
     label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, expected)}".strip()
@@ -117,7 +120,10 @@ _OF_ALL: Mapping[
 
 
 def compare_calls(expected: Call, call: AnsweredCall) -> Sameness:
-    """Return whether a call has the wanted name and arguments; other arguments are ignored, and "" is any name."""
+    """Return whether a call has the wanted name and arguments.
+
+    Other arguments are ignored, and the wanted name "" is any.
+    """
     if expected.name not in ("", call.name):
         return OTHER
     arguments = _wanted_arguments(expected)
@@ -150,7 +156,9 @@ def _is_empty(value: object) -> bool:
 
 
 def compare_arguments(expected: object, actual: object, name: str) -> Sameness:
-    """Return whether an argument means the wanted value: "10:00" is "10 am", 4 is "four", a list has equal items.
+    """Return whether an argument means the wanted value: "10:00" is "10 am", 4 is "four".
+
+    Lists must have equal items.
 
     A wanted function decides itself whether a value is acceptable. `name`: the
     argument's name, which says what a plain number counts.

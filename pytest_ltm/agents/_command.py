@@ -72,7 +72,9 @@ class CommandSettings(Struct, frozen=True, kw_only=True):
 
 
 class CommandAgent:
-    """The process of one conversation, started by the first message. Configured, plus the capabilities in its settings.
+    """The process of one conversation, started by the first message.
+
+    Configured, plus the capabilities in its settings.
 
     Its stderr goes to the file `stderr`, if given.
     """
@@ -292,7 +294,10 @@ def _message_fields(*, user: str, time: str = "", **texts: str) -> dict[str, str
 
 
 def make_command(command: str, parameters: Field) -> sources.AgentSource:
-    """Return the source of the agents behind a command; DefinitionError or AgentError for invalid settings."""
+    """Return the source of the agents behind a command.
+
+    Raises DefinitionError or AgentError for invalid settings.
+    """
     values = {
         name: _READERS[name](child)
         for name, child in parameters.mapping(known=_READERS).items()

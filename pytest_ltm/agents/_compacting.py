@@ -1,4 +1,4 @@
-"""Agents that compact: a wrapper that asks any agent for a summary, and readers that lose one kind of fact."""
+"""Agents that compact: a wrapper that asks for a summary, and readers that lose one kind of fact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_ltm.api.storage import AgentError, did_you_mean
 
 
 class Compacting(FreshPromptAgent):
-    """A wrapper that compacts: it asks the agent for a summary, resets the agent and continues from the summary.
+    """A wrapper that compacts: asks the agent for a summary, resets it, and continues from the summary.
 
     It has the wrapped agent's capabilities. Compacts, Configured.
     """
@@ -100,7 +100,10 @@ class Compactor(Reader):
 
 
 def make_compactor(argument: str) -> AgentSource:
-    """Return the source of compactors that lose one kind, by default nothing; AgentError for an unknown kind."""
+    """Return the source of compactors that lose one kind, by default nothing.
+
+    Raises AgentError for an unknown kind.
+    """
     loses = argument or "nothing"
     losses = [*LOSSES, SECRETS]
     if loses not in losses:

@@ -36,7 +36,7 @@ def takes_messages(call: object) -> bool:
 
 
 def history_place(call: object) -> int | None:
-    """Return which of a function's two parameters, 0 or 1, takes the earlier messages; None if neither does."""
+    """Return which of a function's two parameters (0, 1) takes the earlier messages; None if neither."""
     if not inspect.isfunction(call):
         return None
     positional, keywords = required_parameters(call)

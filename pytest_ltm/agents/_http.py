@@ -125,7 +125,10 @@ _LATER = (
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
-    """The URL of an agent and the layout of its JSON. `${NAME}` in URLs and headers is replaced by the variable."""
+    """The URL of an agent and the layout of its JSON.
+
+    `${NAME}` in URLs and headers is replaced by the variable.
+    """
 
     url: str
     message: JsonPath = _MESSAGE
@@ -311,7 +314,7 @@ _CONNECT = 10.0
 
 
 class HttpStatusError(AgentError):
-    """The server answered with a status other than 2xx; `response` is the response, `words` the reason in its body."""
+    """The status is not 2xx; `response` is the response, `words` the reason in its body."""
 
     def __init__(self, message: str, response: Any) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Tools of an MCP memory server: their arguments, where their results are, and presets of known servers."""
+"""Tools of an MCP memory server: their arguments, their results, and presets of known servers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,10 @@ class Tool(Struct, frozen=True, omit_defaults=True):
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with each `{name}` replaced; a text that is only `{name}` becomes the value itself."""
+    """Return a template with each `{name}` replaced.
+
+    A text that is only `{name}` becomes the value itself.
+    """
     if isinstance(template, dict):
         return {name: fill_template(part, values) for name, part in template.items()}
     if isinstance(template, list):
@@ -141,7 +144,10 @@ def walk(value: Any, path: str) -> Iterator[Any]:
 
 
 def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
-    """Return the tool that a field describes, by name or with arguments and results; raises DefinitionError."""
+    """Return the tool that a field describes, by name or with arguments and results.
+
+    Raises DefinitionError for an invalid field.
+    """
     if described is None:
         return Tool(name)
     if isinstance(described.value, str):

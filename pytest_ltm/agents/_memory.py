@@ -39,7 +39,9 @@ CAPABILITIES = frozenset(
 
 
 def make_memory(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `memory:rules` or `memory:openai:MODEL`, with `?name=value&...` or a file's parameters.
+    """Return the source of `memory:rules` or `memory:openai:MODEL`.
+
+    Parameters come from the query, `?name=value&...`, or from a file.
 
     Raises AgentError, or DefinitionError with the place in the file.
     """

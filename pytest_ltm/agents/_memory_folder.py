@@ -1,4 +1,7 @@
-"""Agents whose memory is a folder of text files, read when a session begins: a rule-based reader, and a wrapper."""
+"""Agents whose memory is a folder of text files: a rule-based reader, and a wrapper.
+
+The files are read when a session begins.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +135,7 @@ class FolderReader(Reader):
 
 
 class FolderAgent(FreshPromptAgent):
-    """A wrapper with a memory folder: the six commands as a tool, and the files read when a session begins.
+    """A wrapper with a memory folder: six commands as a tool, and files read when a session begins.
 
     `folders`: the folders of all conversations. TakesTools, KeepsUsers, Compacts,
     Configured. Checkpointable if the agent is, and then AcceptsHistory, too: replayed
@@ -170,7 +173,7 @@ class FolderAgent(FreshPromptAgent):
         return await self._reply_with_tools(text, () if tools is None else tools)
 
     async def compact(self) -> str:
-        """Make the agent write down what it needs, and begin a new session; return the files that are read first."""
+        """Make the agent write down what it needs, then begin a new session; return the files read first."""
         await self._reply_with_tools(_SAVE, ())
         await await_result(self._agent.reset())
         self._is_new = True

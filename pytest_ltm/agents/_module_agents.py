@@ -18,7 +18,9 @@ from pytest_ltm.api.storage import AgentError
 
 
 def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
-    """Return a module's only agent and its dotted path; AgentError, listing candidates, unless there is exactly one.
+    """Return a module's only agent and its dotted path.
+
+    Raises AgentError, listing candidates, unless there is exactly one.
 
     That is a class or object with `reply`, else a class that replies by another name,
     or a function that takes one text.
@@ -65,7 +67,10 @@ def _names_by_source(module: ModuleType) -> list[str]:
 
 
 def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
-    """Return the names of a module's agents; an object replaces its class only if the class needs arguments."""
+    """Return the names of a module's agents.
+
+    An object replaces its class only if the class needs arguments.
+    """
     classes = {
         name: value
         for name, value in public.items()

@@ -1,4 +1,4 @@
-"""Guard: a process between us and an agent's process that kills all the agent's descendants when either ends.
+"""Guard: a process that kills an agent's process and all its descendants when we end, or it ends.
 
 Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it
 starts the command, which inherits our pipes, and sleeps. When the command ends, the

@@ -1,4 +1,6 @@
-"""AgentApart: agents named by dotted paths, each in its own process, with the protocol of `cmd:` processes.
+"""AgentApart: agents named by dotted paths, each in its own process.
+
+The protocol is that of `cmd:` processes.
 
 The process is a fresh interpreter that runs `_subprocess_main.py`; this process imports
 none of the agent's code.
@@ -76,7 +78,10 @@ class ApartPlace(Struct, frozen=True):
         }
 
     def promised_capabilities(self) -> Promised | None:
-        """Return the capabilities that the agent's process reports, or None; AgentError if there is no such agent."""
+        """Return the capabilities that the agent's process reports, or None.
+
+        Raises AgentError if there is no such agent.
+        """
         process = self.started()
         ask = partial(
             process.ask,
@@ -129,7 +134,10 @@ class AgentApart(Apart):
             self.stateless = True
 
     def reply(self, message: str) -> Reply:
-        """Return the agent's reply; raises the agent's error, or AgentFault if its process ended or is out of step."""
+        """Return the agent's reply.
+
+        Raises the agent's error, or AgentFault if its process ended or is out of step.
+        """
         return self._reply(message)
 
     def note_time(self, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Child: the main loop of an agent's process, between the pipes and the agent (see `_subprocess_agent`).
+"""Child: the main loop of an agent's process (see `_subprocess_agent`).
 
 The pipes are moved out of the agent's reach first: its prints go to stderr, and its
 stdin is empty.
@@ -396,7 +396,7 @@ def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
 
 
 def _hidden_hint(error: BaseException, hidden: Path | None) -> str:
-    """Return the cure if an agent cannot read a file that it just created because the run folder is hidden."""
+    """Return the cure if an agent cannot read its own new file because the run folder is hidden."""
     if (
         hidden is None
         or not isinstance(error, PermissionError)

@@ -1,4 +1,4 @@
-"""Script that a coding agent runs as its MCP server: relays lines to and from the port of a ToolServer."""
+"""Script that a coding agent runs as its MCP server: relays lines to and from a ToolServer's port."""
 
 import socket
 import sys

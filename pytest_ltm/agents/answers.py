@@ -1,4 +1,7 @@
-"""Checks of the answers of agents, judges and user models, behind the gate of a call; results have exact types."""
+"""Checks of the answers of agents, judges and user models, behind the gate of a call.
+
+Results have exact types of ours.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ from pytest_ltm.api.storage import LtmError, redact_secrets
 
 
 def check_text(value: object, refuse: Refuse) -> str:
-    """Return an exact `str` that UTF-8 can encode, without secrets; `refuse` creates the error for anything else."""
+    """Return an exact `str` that UTF-8 can encode, without secrets.
+
+    `refuse` creates the error for anything else.
+    """
     if not inherits(value, str):
         raise refuse(
             f"replied with {shown(value)}; a reply is a str or a pytest_ltm Reply{cure_reply(value)}"
@@ -99,7 +105,10 @@ def _exact_calls(value: object, refuse: Refuse) -> Iterator[Call]:
 
 
 def word_of(value: object) -> str:
-    """Return a text that accompanies a reply, for the record; "" for anything else, as no reply is refused for it."""
+    """Return a text that accompanies a reply, for the record.
+
+    Anything else becomes "": no reply is refused because of it.
+    """
     if not inherits(value, str):
         return ""
     return redact_secrets(exact_text(value)[:LONGEST_REPLY])
@@ -151,7 +160,10 @@ def _exact_row(row: object) -> object:
 
 
 def check_configuration(value: object, refuse: Refuse, *, where: str) -> dict[str, Any]:
-    """Return what `configuration()` returned: a mapping of JSON values. `where`: the owner's name in errors."""
+    """Return what `configuration()` returned, a mapping of JSON values.
+
+    `where`: the owner's name in errors.
+    """
     if not isinstance(value, Mapping):
         raise refuse(f"configuration() returned {shown(value)}, not a mapping")
     return cast("dict[str, Any]", check_json(value, refuse, where=where))
@@ -190,7 +202,10 @@ def cure_reply(value: object) -> str:
 
 
 def path_to_text(value: Any) -> str:
-    """Return the path to a text in a value, such as `['messages'][-1].content`; "" if no known name leads to one."""
+    """Return the path to a text in a value, such as `['messages'][-1].content`.
+
+    "" if no known name leads to one.
+    """
     found = _find_text(value)
     return "" if found is None else found[0]
 

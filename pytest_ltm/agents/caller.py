@@ -189,7 +189,9 @@ class AgentCaller:
         alone: bool = False,
         tools: Tools | None = None,
     ) -> Reply:
-        """Return the reply to this user's message, and to the images in these files; AgentFault if there is none.
+        """Return the reply to this user's message and images (files).
+
+        Raises AgentFault if there is none.
 
         `alone`: the question leaves no trace, if the agent is AnswersAlone. `tools`:
         the tools that a TakesTools agent may call before it replies.
@@ -258,7 +260,7 @@ class AgentCaller:
 
     @property
     def _can_tell_again(self) -> bool:
-        """Whether loading the saved state and replaying the exchanges since is possible, and the state small enough."""
+        """Whether a small saved state exists from which the exchanges since can be replayed."""
         return self.capabilities.rewinds and self._state_bytes <= VAST
 
     def reset(self) -> None:
@@ -359,7 +361,10 @@ class AgentCaller:
         return None
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
-        """Make a whole attempt in the conversation's thread, where waiting for a turn blocks no other conversation."""
+        """Make a whole attempt in the conversation's thread.
+
+        There, waiting for a turn blocks no other conversation.
+        """
         try:
             return call_in_own_thread(attempt)
         except OutOfTime as error:
@@ -415,7 +420,10 @@ class AgentCaller:
         return arguments
 
     def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:
-        """Return a usable reply; AgentFault for one that was cut off, filtered, or empty but for thoughts or calls.
+        """Return a usable reply.
+
+        Raises AgentFault for one that was cut off, filtered, or empty except for
+        thoughts or calls.
 
         A plain empty text is silence, which is scored.
         """
@@ -630,7 +638,10 @@ def check_taking(value: object, refuse: Refuse) -> Reply:
 
 
 def read_limit(agent: object) -> int:
-    """Return the maximum tokens of a message to an agent; AgentError for anything but a positive whole number."""
+    """Return the maximum tokens of a message to an agent.
+
+    Raises AgentError for anything but a positive whole number.
+    """
     limit: Any = exact_scalar(read_attribute(agent, "max_message_tokens"))
     if not is_count(limit) or limit < 1:
         raise AgentError(

@@ -34,7 +34,10 @@ def register_control(agent: object, *, embedded: bool) -> None:
 
 
 def is_prompted(agent: object) -> TypeGuard[Prompted]:
-    """Return whether an agent is a control that is prompted with the full-mark replies; no agent under test is."""
+    """Return whether an agent is a control that is prompted with the full-mark replies.
+
+    No agent under test is.
+    """
     return isinstance(agent, Prompted) and agent in _CONTROLS
 
 
@@ -64,7 +67,10 @@ def capabilities_of(agent: object) -> Capabilities:
 
 
 def shown_capabilities(definition: object) -> Capabilities:
-    """Return the capabilities of an object before an agent is created from it; none if looking fails or hangs."""
+    """Return the capabilities of an object before an agent is created from it.
+
+    None of them if looking fails or hangs.
+    """
     examine = functools.partial(capabilities_of, definition)
     capabilities: Capabilities = look(examine, Capabilities())
     return capabilities
@@ -132,7 +138,7 @@ def closing_method(agent: object) -> str:
 
 
 def takes_user(function: object) -> bool:
-    """Return whether `function` can take the user of a message: by `user`, by one `scope`, or by `**kwargs`."""
+    """Return whether `function` takes the user of a message: by `user`, `scope` or `**kwargs`."""
     return takes_scope(function, "user")
 
 

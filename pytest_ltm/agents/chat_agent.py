@@ -141,7 +141,10 @@ class History:
             self._size -= self._exchanges.popleft()[2]
 
     def note_prompt_size(self, newest: int, counted: int) -> bool:
-        """Learn from the prompt size that the endpoint counted; False if it is so small that the prompt was cut."""
+        """Learn from the prompt size that the endpoint counted.
+
+        False if it is so small that the prompt was cut.
+        """
         estimated = self.estimate(newest)
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(
             1.0, self.ratio
@@ -186,7 +189,10 @@ __tracebackhide__ = True
 
 
 def kept_share(tokens: float) -> float:
-    """Return the share of a full window to keep when exchanges are dropped: less of a small, quickly read one."""
+    """Return the share of a full window to keep when exchanges are dropped.
+
+    More of a large one, which fills up slowly.
+    """
     return 0.7 if tokens <= _SMALL_WINDOW else 0.9
 
 

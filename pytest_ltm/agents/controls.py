@@ -30,7 +30,9 @@ from pytest_ltm.fillers import answers_of, reply_of
 
 
 class ByLength(Memory):
-    """A memory that shows the newest message and the longest (or shortest) others that fit into that many tokens.
+    """A memory that shows the newest message and, by length, the others that fit into that many tokens.
+
+    The longest come first, or with `shortest` the shortest.
 
     The length of an exchange is that of its message, in tokens; of equal ones the newer
     is shown. Its reply takes up room, too.
@@ -229,7 +231,10 @@ class Bias(NamedTuple):
 
 
 def make_cost(argument: str) -> AgentSource:
-    """Return the source of agents that cost IN/OUT dollars per million tokens; AgentError for anything else."""
+    """Return the source of agents that cost IN/OUT dollars per million tokens.
+
+    Raises AgentError for anything else.
+    """
     try:
         dollars_in, dollars_out = (float(part) for part in argument.split("/"))
     except ValueError:
@@ -419,7 +424,10 @@ class Oracle(Prompted):
 
 
 def make_oracle(argument: str) -> AgentSource:
-    """Return the source of oracles that see everything, or `8k` newest tokens; ConfigurationError for a wrong size."""
+    """Return the source of oracles that see everything, or the newest tokens (`8k`).
+
+    Raises ConfigurationError for a wrong size.
+    """
     if not argument:
         return agent_source(lambda: Oracle(Full, "full"), spec="oracle")
     tokens = tokens_of("oracle", argument)

@@ -48,7 +48,10 @@ class Framework(Struct, frozen=True, kw_only=True):
         return text.replace(f"import {name} as {name}\n", f"import {name}\n")
 
     def takes_tools(self, candidate: object) -> bool:
-        """Return whether an object can be offered tools: it has `tools_by`, and not just from an abstract class."""
+        """Return whether an object can be offered tools: it has `tools_by`.
+
+        An attribute of an abstract class does not count.
+        """
         if not self.tools_by:
             return True
         if not hasattr(candidate, self.tools_by):

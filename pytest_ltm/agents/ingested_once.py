@@ -1,4 +1,4 @@
-"""`reading.k=5,10,25`: agents that differ only in how memories are read, of which just one ingests the history.
+"""`reading.k=5,10,25`: agents that differ only in reading, so that one ingests the history for all.
 
 The first agent that is told a history ingests it. The others only compare their history
 with that one and, at their first question, adopt the resulting state. An agent that is

@@ -1,4 +1,7 @@
-"""LoggedErrors: errors that an agent logs instead of raising, so that a broken memory does not go unnoticed."""
+"""LoggedErrors: errors that an agent logs instead of raising.
+
+They are counted, so that a broken memory does not go unnoticed.
+"""
 
 from __future__ import annotations
 

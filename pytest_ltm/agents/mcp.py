@@ -1,4 +1,7 @@
-"""`store:` and `mcp:COMMAND`: memories that are not agents, in Python or behind MCP, with a reader for them."""
+"""`store:` and `mcp:COMMAND`: memories that are not agents, with a reader for them.
+
+The memory is a Python class, or a server behind MCP.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,10 @@ def store_source(
     *,
     having: Collection[str] = (),
 ) -> AgentSource:
-    """Return the source of conversations with one store of `make` each; `having`: their additional capabilities."""
+    """Return the source of conversations with one store of `make` each.
+
+    `having`: their additional capabilities.
+    """
     texts = dict[int, str]()
     backend = Backend(make, separates_users)
     if backends_are_shared() and "SeparatesUsers" in having:
@@ -202,7 +208,7 @@ def _check_store(store: object, title: str) -> None:
 
 
 def _names_told(function: object, names: Collection[str]) -> list[str]:
-    """Return the keyword arguments for a method: those of every store, and the parts of the scope that it takes."""
+    """Return a method's keyword arguments: those of every store, and the parts of the scope it takes."""
     arguments = scope_arguments(function, Scope(user=""))
     if "scope" in arguments:
         names = [
@@ -217,7 +223,9 @@ def _names_told(function: object, names: Collection[str]) -> list[str]:
 def reads_of(
     spec: Spec, parameters: Field, store_names: tuple[str, ...]
 ) -> tuple[Mapping[str, Field], StoreReader]:
-    """Return the fields of a spec's query and file by name, and the reader. `store_names`: fields only files may have.
+    """Return the fields of a spec's query and file by name, and the reader.
+
+    `store_names`: fields allowed only in files.
 
     Raises AgentError, or DefinitionError with its place.
     """
@@ -515,7 +523,10 @@ def _json_or_text(text: str) -> Any:
 
 
 def make_mcp(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `mcp:COMMAND`; a file also names the tools to add and search. AgentError with a cure."""
+    """Return the source of `mcp:COMMAND`.
+
+    A file also names the tools to add and search. Raises AgentError with a cure.
+    """
     title = f"agent 'mcp:{argument}'"
     try:
         command = shlex.split(argument)

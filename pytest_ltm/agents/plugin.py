@@ -1,4 +1,4 @@
-"""The kinds of agents that ship with pytest-ltm: readers and controls without a key, chat models, memories, servers."""
+"""The built-in kinds of agents: readers and controls without a key, chat models, memories, servers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,10 @@ E = TypeVar("E", bound=events.Event)
 
 
 class TokenEstimator:
-    """Counts the tokens of one conversation: of each message alone, as the rest of an agent's prompt is unknown."""
+    """Counts the tokens of one conversation, each message alone.
+
+    The rest of the agent's prompt is unknown.
+    """
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:  # noqa: ARG002 - others need the reply
         """Return the tokens sent with a message, and how many of them at best come from a cache."""
@@ -94,7 +97,10 @@ class FullHistoryReader(TokenEstimator):
 
 
 class Filled(FullHistoryReader):
-    """Counts as much of the conversation as fits into a prompt of a fixed size, chosen anew for each message."""
+    """Counts as much of the conversation as fits into a prompt of a fixed size.
+
+    The exchanges are chosen anew for each message.
+    """
 
     def __init__(self, max_tokens: int) -> None:
         super().__init__()
@@ -165,7 +171,10 @@ class ChatModelReader(TokenEstimator):
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
-        """Return the same, then restore the state; the next prompt shares the conversation before the question."""
+        """Return the same, then restore the state.
+
+        The next prompt shares the conversation before the question.
+        """
         history = self._history.snapshot()
         exchanges = self._exchanges
         prompt_and_cached = self.ask(message, "")
@@ -193,7 +202,10 @@ class Profile(Struct, frozen=True, kw_only=True):
     policy: str = "each message alone, as nobody knows what else the agent reads"
     """A phrase for what the agent reads for a reply."""
     answers: Callable[[], Any] = FORGETS_NOTHING
-    """Creates the stand-in that answers: the embedded reader, with a memory as good as the agent's could be."""
+    """Creates the stand-in that answers.
+
+    It is the embedded reader, with a memory as good as the agent's could be.
+    """
     longest_reply: int | None = None
     """The maximum tokens of a reply; None: unknown."""
     brief: bool = False

@@ -194,7 +194,7 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
 
 
 def reading_variants(spec: str) -> list[tuple[str, str]]:
-    """Return a suffix for the label and the spec of each agent that a spec with several values names.
+    """Return the label suffix and the spec of each agent in a spec with several values.
 
     >>> reading_variants("memory:rules?reading.k=5,10")
     [('k5', 'memory:rules?reading.k=5'), ('k10', 'memory:rules?reading.k=10')]
@@ -264,7 +264,10 @@ def _name_hint(spec: str, folder: Path) -> str:
 
 
 def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
-    """Return whether a name is a module or package in `base` (default: the working directory), or `installed`."""
+    """Return whether a name is a module or package in `base`, or `installed`.
+
+    `base` defaults to the working directory.
+    """
     if not name.isidentifier():
         return False
     folder = base or Path.cwd()

@@ -1,4 +1,7 @@
-"""Replays recorded replies: exactly for our own runs, as closely as the texts allow for published master logs."""
+"""Replays recorded replies.
+
+Exactly for our own runs, as closely as the texts allow for published master logs.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +137,7 @@ class Recordings(Struct, frozen=True):
 
 
 def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
-    """Return the recordings in a journal, a conversation's or run's folder, or a run named by id or `latest`.
+    """Return the recordings in a journal, in a folder, or of a run's id or `latest`.
 
     A run of several agents is followed by the `/LABEL` of one. Raises AgentError if
     nothing is found.
@@ -163,7 +166,10 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
 
 
 def resolve_latest(spec: str, ltm_dir: Path) -> str:
-    """Return a spec with `latest` replaced by the latest run's id, because `latest` soon names another run."""
+    """Return a spec with `latest` replaced by the latest run's id.
+
+    Soon, `latest` will mean another run.
+    """
     kind, _, argument = spec.partition(":")
     recording, slash, label = argument.partition("/")
     if (kind, recording) != ("replay", LATEST) or Path(argument).exists():
@@ -221,7 +227,9 @@ _MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
 
 
 class MasterLogReplay(Announced):
-    """Gives the replies of a published master log: for the exact message, else for the nearest of the same test.
+    """Gives the replies of a published master log.
+
+    Exact messages come first, then the nearest one of the same test.
 
     Each recorded exchange is used once, equal texts in the order of the recording. Our
     own filler gets the answers it asks for; opening and reset messages are

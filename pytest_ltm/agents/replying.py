@@ -66,7 +66,10 @@ def replies_by_default(name: str, positional: Sequence[str]) -> bool:
 
 
 class Called:
-    """An agent that replies by another callable than `reply`; its capabilities are those of the wrapped object."""
+    """An agent that replies by another callable than `reply`.
+
+    Its capabilities are those of the wrapped object.
+    """
 
     def __init__(self, candidate: object, reply: Callable[[str], str | Reply]) -> None:
         self.reply = reply
@@ -79,7 +82,9 @@ class Called:
 
 
 def method_that_replies(candidate: object, spec: str) -> str:
-    """Return the method of CALLS by which a class or object replies; "" if it has `reply`, or may get it at creation.
+    """Return the method of CALLS by which a class or object replies.
+
+    "" if it has `reply`, or may get it at creation.
 
     Raises AgentError, which lists alternatives, if there is none or more than one.
     """
@@ -114,7 +119,10 @@ def method_that_replies(candidate: object, spec: str) -> str:
 def _why_no_reply(
     candidate: object, kind: type, spec: str, usual_names: list[str]
 ) -> str:
-    """Return the error for a class or object that does not reply; `usual_names`: its methods with a usual name."""
+    """Return the error for a class or object that does not reply.
+
+    `usual_names`: its methods with a usual name.
+    """
     near = usual_names
     if not near:  # imported here because it is rarely needed
         from difflib import get_close_matches
@@ -239,6 +247,9 @@ def may_need_adapter(candidate: object) -> bool:
 
 
 def _is_installed(root: str) -> bool:
-    """Return whether a package is installed, not just a project's own package of the same name, such as `agents`."""
+    """Return whether a package is installed.
+
+    A project's own package may have a library's name, such as `agents`.
+    """
     place = str(getattr(sys.modules.get(root), "__file__", None) or "site-packages")
     return "site-packages" in place or "dist-packages" in place

@@ -1,4 +1,4 @@
-"""`--ltm-users` for agents: each conversation is a user of one agent, and texts that cross over are leaks."""
+"""`--ltm-users` for agents: conversations are users of one agent, and texts that cross are leaks."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ class ToldSentences:
     def find_strange(
         self, reply: str, user: str, message: str
     ) -> tuple[str, str] | None:
-        """Return a sentence only another user told that the reply repeats or asserts, and that user; None if none."""
+        """Return a sentence that only another user told, and that user; None if there is none.
+
+        The reply repeats the sentence, or asserts its value.
+        """
         if repeated := self._find_repeated(reply, user):
             return repeated
         value = self._values.find_strange(reply, user, message)
@@ -168,7 +171,10 @@ class OneUser:
             self.accept = self._accept
 
     def reply(self, message: str, user: str = "") -> Any:
-        """Return the agent's reply to this user; AgentFault with `leak` if it contains what only another user told."""
+        """Return the agent's reply to this user.
+
+        Raises AgentFault with `leak` if the reply contains what only another user told.
+        """
         name = self._name(user)
         self._sentences.note(message, name)
         arguments = user_arguments(self._agent.reply, self._scope(name))

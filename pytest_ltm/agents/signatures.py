@@ -1,4 +1,4 @@
-"""Signatures of callables; those of functions and methods are cached, as a run creates thousands of agents."""
+"""Signatures of callables, cached for functions and methods: a run creates thousands of agents."""
 
 from __future__ import annotations
 

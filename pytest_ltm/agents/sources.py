@@ -1,4 +1,4 @@
-"""AgentSource: creates one agent per conversation, from anything that a dotted path or the hook provides."""
+"""AgentSource: creates one agent per conversation, from anything that a dotted path or hook provides."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ class AgentUnavailable(AgentError):
 _LOOK_SECONDS = 60.0
 _OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
 _OUR_PROCESS = frozenset({"", "store", "ts"})
-"""Kinds of agents that run on this machine, in their own process and in ours; all others are behind an address."""
+"""Kinds of agents that run on this machine: in their own process, and in ours.
+
+All others are behind an address.
+"""
 
 
 @dataclass(eq=False, repr=False)
@@ -422,7 +425,10 @@ def _asked_agent(candidate: object, call: Callable[..., Any]) -> Agent:
 
 
 def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
-    """Return the factory to call for each conversation; None if `candidate` is itself an agent, or not callable."""
+    """Return the factory to call for each conversation.
+
+    None if `candidate` is itself an agent, or not callable.
+    """
     if hasattr(candidate, "reply") or not callable(candidate):
         return None
     try:
@@ -600,7 +606,10 @@ def shorten_foreign_text(text: str) -> str:
 
 
 def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
-    """Return the calls in a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`; AgentFault otherwise."""
+    """Return the calls in a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`.
+
+    Raises AgentFault for anything else.
+    """
     if listed is None:
         return ()
     rows: list[Any] = listed if isinstance(listed, list) else [listed]

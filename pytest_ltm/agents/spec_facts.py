@@ -22,7 +22,10 @@ def spec_within(source: AgentSource) -> str:
 
 
 def model_of(spec: str) -> ModelSpec | None:
-    """Return the chat model of an agent, judge or user, including behind `ts:` or `memory:`; None for any other."""
+    """Return the chat model of an agent, judge or user, or None.
+
+    The model may be behind `ts:` or `memory:`.
+    """
     from pytest_ltm.providers import provider_names
 
     spec = spec.removeprefix("ts:")

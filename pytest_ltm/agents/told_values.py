@@ -1,4 +1,4 @@
-"""Told values: numbers, codes and names unlikely by chance, the users who told them, and replies that assert them."""
+"""Told values: unlikely numbers, codes and names, who told them, and replies that assert them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ class FixedContext(Struct, frozen=True, kw_only=True):
     """The part of its own replies that it is shown again."""
 
     def limit(self, max_tokens: int | None) -> int | None:
-        """Return the maximum tokens of a prompt, None if unlimited; `max_tokens`: those reserved for the reply."""
+        """Return the maximum tokens of a prompt, None if unlimited.
+
+        `max_tokens`: those reserved for the reply.
+        """
         if self.context is None:
             return None
         return max(1, self.context - reply_tokens(self.context, max_tokens))

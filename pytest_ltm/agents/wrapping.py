@@ -1,4 +1,4 @@
-"""Wrappers around another agent: `padded:` adds to its replies, `ts:` puts the time before its messages."""
+"""Wrappers around an agent: `padded:` adds to its replies, `ts:` puts the time before its messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pytest_ltm.api.storage import AgentError, ConfigurationError, describe_dura
 
 
 class FreshPromptAgent:
-    """A wrapper that can start its agent from scratch, for instance to show it a new prompt for each message.
+    """A wrapper that can start its agent from scratch, for instance with a new prompt for each message.
 
     `agent`: one created by `model`; by default the wrapper creates one. `tells`: the
     agent must accept history.
@@ -64,7 +64,10 @@ class FreshPromptAgent:
         return self._agent
 
     def _take_members(self, *, without: frozenset[str]) -> None:
-        """Copy the wrapped agent's capabilities: each member is the wrapper's `_NAME` if defined, else the agent's."""
+        """Copy the wrapped agent's capabilities.
+
+        Each member is `_NAME` of the wrapper if it exists, else the agent's.
+        """
         # A wrapper of replies does not wrap tool calls.
         left_out = without | {TakesTools.__name__}
         for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - left_out:
@@ -126,7 +129,6 @@ POLITE = (
     "Your patience and your kind words mean a great deal to me.",
     "Do take all the time that you need.",
 )
-# What a padded reply ends with: kind words, the message once more, or the one before
 # The padding of a reply: kind words, the message again, or the previous message, which
 # is mostly filler.
 PADDINGS = ("politeness", "question", "filler")
@@ -275,7 +277,10 @@ def _read_padding_tokens(text: str) -> int | None:
 
 
 def read_tokens(name: str, text: str) -> int:
-    """Return a number of tokens written as `1500` or `1.5k`; AgentError, with the agent's kind, for anything else."""
+    """Return a number of tokens written as `1500` or `1.5k`.
+
+    Raises AgentError, with the agent's kind, for anything else.
+    """
     try:
         return tokens_of(name, text)
     except ConfigurationError as error:
@@ -301,7 +306,10 @@ def stamp_message(
 
 
 class Timed(FreshPromptAgent):
-    """A wrapper that prefixes each message with its time. It has the wrapped agent's capabilities, and is TimeAware."""
+    """A wrapper that prefixes each message with its time.
+
+    It has the wrapped agent's capabilities, and is TimeAware.
+    """
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
         super().__init__(model, tells=False, agent=agent)

@@ -44,7 +44,9 @@ FRAMES = [Frame(*parts) for parts in load_packaged_yaml(__file__, "frames.yml")]
 
 
 class MixedFiller:
-    """Asks a question or remarks on some; messages have random lengths, the last one of a gap fits exactly.
+    """Asks a question or remarks on some.
+
+    Messages have random lengths; the last one of a gap fits exactly.
 
     No question occurs twice in a conversation.
     """
@@ -114,7 +116,10 @@ class MixedFiller:
         return {"filler": "mixed", "facts": built_in_identity(), "version": VERSION}
 
     def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
-        """Return a message and its reply of about `size` tokens, with at least one fact; None if there is no room."""
+        """Return a message and its reply of about `size` tokens; None if there is no room.
+
+        It has at least one fact.
+        """
         # there must be room for the frame, the reply and one fact
         fitting = [
             frame

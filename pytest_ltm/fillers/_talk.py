@@ -199,7 +199,10 @@ class TalkFiller:
 
 
 def talk_of_suite(suite: str, rng: Random, counter: TokenCounter) -> TalkFiller:
-    """Return the filler that mostly relays texts of a built-in suite; FillerError if there is no such suite."""
+    """Return the filler that mostly relays texts of a built-in suite.
+
+    Raises FillerError if there is no such suite.
+    """
     return TalkFiller(rng, counter, suite=_known_suite(suite))
 
 

@@ -39,13 +39,19 @@ class FactTokens(NamedTuple):
 
 
 def cost_of(fact: QuizFact, counter: TokenCounter) -> FactTokens:
-    """Return the tokens that a fact adds to the message and to the reply; at least one, so that every sum grows."""
+    """Return the tokens that a fact adds to the message and to the reply.
+
+    At least one, so that every sum grows.
+    """
     message = max(1, counter.count(fact_line(fact)))
     return FactTokens(message, message + counter.count(answer_item(fact.answer)))
 
 
 def fact_line(fact: QuizFact) -> str:
-    """Return the line of a fact in a message; it ends with a line break, so that token counts of lines add up."""
+    """Return the line of a fact in a message.
+
+    It ends with a line break, so that token counts of lines add up.
+    """
     return f"Q: {fact.question} A: {fact.answer}\n"
 
 
@@ -67,7 +73,10 @@ def reply_of(answers: Sequence[str]) -> str:
 
 
 def answers_of(message: str) -> list[str] | None:
-    """Return the answers that a trivia message asks for, in order, in any language; None for any other message."""
+    """Return the answers that a trivia message asks for, in order; None for any other message.
+
+    The message may be in any language.
+    """
     first, *lines = message.strip().split("\n")
     if first != INSTRUCTION and not (
         lines and lines[0].startswith("Q: ") and first in _foreign_first_lines()

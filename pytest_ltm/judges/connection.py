@@ -1,4 +1,4 @@
-"""JudgeConnection: sends the questions of a conversation's examples to the judge; records, caches and counts them."""
+"""JudgeConnection: the judge of one conversation's examples; replies are recorded, cached and counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ Recalled: TypeAlias = "Callable[[type[Any], str, Inquiry], Any]"
 
 
 def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) -> str:
-    """Return the SHA-256 of everything that a reply may depend on: the judge, the whole question, vote and trial."""
+    """Return the SHA-256 of everything that a reply may depend on.
+
+    That is the judge, the whole question, vote and trial.
+    """
     content = {
         "format": FORMAT,
         "judge": configuration,

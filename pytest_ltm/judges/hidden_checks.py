@@ -182,7 +182,10 @@ class CheckMaker(Struct, frozen=True):
         return makers.get(kind, self._state_other)()
 
     def dress_answer(self, answer: str, like: str) -> str:
-        """Return an answer padded with remarks to the length of an agent's answer, with its capitals and final mark."""
+        """Return an answer padded with remarks to the length of an agent's answer.
+
+        Its first letter and its final mark follow that answer, too.
+        """
         parts = [answer]
         room = min(len(like.split()), _LONGEST_CHECK) - len(answer.split())
         for remark in self._idle_remarks():
@@ -281,7 +284,10 @@ def _is_wrong(candidate: KnownQuestion, question: KnownQuestion) -> bool:
 def _nearest_others(
     question: KnownQuestion, questions: Iterable[KnownQuestion]
 ) -> list[KnownQuestion]:
-    """Return the questions whose answers are wrong here and of the same form; all wrong ones if there are none."""
+    """Return the questions whose answers are wrong here and of the same form.
+
+    All wrong ones if there are none of the form.
+    """
     other_questions = [
         candidate for candidate in questions if _is_wrong(candidate, question)
     ]

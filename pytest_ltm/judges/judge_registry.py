@@ -65,7 +65,10 @@ class NamedJudge(Struct, frozen=True):
     spec: str
     judge: Judge
     configuration: Mapping[str, Any] | None
-    """The settings that affect its replies, JSON without secrets; None if unknown: replies are not cached then."""
+    """The settings that affect its replies, JSON without secrets.
+
+    None if unknown: replies are not cached then.
+    """
 
     @property
     def plan_entry(self) -> str:
@@ -84,7 +87,9 @@ class FunctionJudge(Struct, frozen=True):
 
 
 def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
-    """Return the judge that a spec names, None for `none`; ConfigurationError with a cure if there is none.
+    """Return the judge that a spec names, None for `none`.
+
+    Raises ConfigurationError with a cure if there is none.
 
     `base`: where to look for modules that are not on `sys.path`.
     """
@@ -108,7 +113,9 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
 
 @contextmanager
 def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[AnsweredBy]:
-    """Yield a function that asks a spec's judge outside of a run; ConfigurationError if there is no such judge.
+    """Yield a function that asks a spec's judge outside of a run.
+
+    Raises ConfigurationError if there is no such judge.
 
     `timeout`: seconds for each call (None: no limit).
     """

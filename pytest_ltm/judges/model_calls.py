@@ -1,4 +1,4 @@
-"""Calls of models other than the agent, judges and simulated users: with time limit, budget and record."""
+"""Calls of judges and of simulated users' models: with time limit, budget and record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Languages of scenarios, each a folder of data: texts to say, detection of a text's language, meanings."""
+"""Languages of scenarios: texts to say, detection of a text's language, meanings.
+
+Each is a folder of data.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def filled(rng: random.Random, wording: str) -> str:
 
 @lru_cache(_KEPT)
 def _split_wording(wording: str) -> tuple[tuple[str, ...], ...]:
-    """Return the alternatives of each part: a fixed text, the options of a bracket, a fixed text, and so on."""
+    """Return the alternatives of each part: a fixed text, the options of a bracket, and so on."""
     parts = enumerate(_CHOICE.split(wording))
     return tuple(tuple(part.split("|")) if i % 2 else (part,) for i, part in parts)
 
@@ -70,7 +70,7 @@ def variants(wordings: Sequence[str]) -> Iterator[str]:
 
 
 def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a regular expression for the texts that `worded` can make of a wording, with a group per slot.
+    """Return a regular expression for all texts of a wording, with a group per slot.
 
     Slots are outside brackets, and occur once each. `{item.many}` matches
     `words["item"]["many"]`, a pattern, optionally followed by a name; a slot with an
@@ -94,7 +94,10 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def anchor_of(wording: str) -> str:
-    """Return the part that all texts of a wording share, case folded: its longest text outside brackets and slots."""
+    """Return the part that all texts of a wording share, case folded.
+
+    It is the longest text outside brackets and slots.
+    """
     fixed_parts = _CHOICE.split(wording)[::2]
     stretches = [text for part in fixed_parts for text in _SLOT.split(part)]
     return max(stretches, key=len).casefold()
@@ -103,7 +106,10 @@ def anchor_of(wording: str) -> str:
 def either(
     rng: random.Random, named: Sequence[str], unnamed: Sequence[str]
 ) -> Sequence[str]:
-    """Return one of two lists of wordings with equal probability: those that name their subject, or the others."""
+    """Return one of two lists of wordings with equal probability.
+
+    One names its subject, the other does not.
+    """
     return named if rng.random() < 0.5 else unnamed
 
 

@@ -1,4 +1,7 @@
-"""Texts in a language, detection of a text's language, and its meaning in English: a folder of data per language."""
+"""Languages: texts, detection of a text's language, and meanings in English.
+
+Each language has a folder of data.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from pytest_ltm.locales.phrasing import anchor_of, capital, pattern_of, variants
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
-    """A word in a text's language, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+    """A word with its forms as attributes, for templates: `{item}` and `{item.many}`."""
 
     forms: Mapping[str, str]
 
@@ -55,7 +58,10 @@ class Language:
         return {}
 
     def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
-        """Return its version of a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
+        """Return its version of a part of a scenario's texts, such as `colours.first`.
+
+        Raises KeyError if it has none.
+        """
         return english
 
     def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002 - as above
@@ -67,7 +73,10 @@ class Language:
         return english
 
     def message(self, english: str) -> str:
-        """Return its version of a whole message, such as the end of a scenario; the English one if it has none."""
+        """Return its version of a whole message, such as the end of a scenario.
+
+        The English one if it has none.
+        """
         return english
 
     def reply(self, english: str) -> str:
@@ -99,7 +108,10 @@ class _Sentence(NamedTuple):
 
 
 class PackagedLanguage(Language):
-    """A folder next to this file: `texts.yml` has texts, `meanings.yml` the meanings of words, `filler.yml` filler."""
+    """A language whose data is in a folder next to this file.
+
+    `texts.yml` has texts, `meanings.yml` the meanings of words, `filler.yml` filler.
+    """
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -174,7 +186,10 @@ class PackagedLanguage(Language):
         return {text: english for english, text in self._texts["messages"].items()}
 
     def _slot_meaning(self, text: str) -> str:
-        """Return the English of a word form, optionally followed by a name, or of a number, date or name; else ""."""
+        """Return the English of a word form, a number, a date or a name; else "".
+
+        A name may follow a word form.
+        """
         form, space, name = text.rpartition(" ")
         for words, behind in ((text, ""), (form, space + name)):
             if english := self._english_by_form.get(words.casefold()):
@@ -307,7 +322,7 @@ def _fill_clauses(
     texts: Mapping[str, Any],
     parts: Mapping[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Yield wordings with their English, in which each slot with clauses in `parts` is replaced by each clause.
+    """Yield wordings with their English, each slot with clauses in `parts` replaced by each clause.
 
     Several such slots in one wording are replaced by clauses with the same key.
     """
@@ -331,7 +346,10 @@ def _split_ways(text: str) -> list[str]:
 
 
 def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
-    """Yield the meanings of a word's first form, `said`, and its plural, `many`; other forms are only for texts."""
+    """Yield the meanings of a word's first form, `said`, and its plural, `many`.
+
+    Other forms are only for texts.
+    """
     by_form = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
         yield from ((way, meaning) for way in _split_ways(by_form.get(name, "")))
@@ -385,7 +403,10 @@ class Spoken(NamedTuple):
 
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
-    """Return the languages of an example by its parameter `language`: `de`, or `en:de` (told in, asked in)."""
+    """Return the languages of an example, by its parameter `language`.
+
+    It is a code such as `de`, or two as in `en:de` (told in, asked in).
+    """
     choice = parameters.get("language", ENGLISH.code)
     if not isinstance(choice, str):
         raise ConfigurationError(

@@ -27,7 +27,7 @@ _BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")
 
 
 def fold_names(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value with names in one spelling: `finish_reason` for `finishReason` and `Finish-Reason`.
+    """Return JSON with names in one spelling: `finish_reason` for `finishReason` and `Finish-Reason`.
 
     Arguments that a model wrote for a tool stay unchanged. Of two names that become
     equal, the first with a value counts.

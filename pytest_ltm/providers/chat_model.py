@@ -170,7 +170,10 @@ def read_model_spec(
 
 
 def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
-    """Return a model's name and endpoint: by default from the provider's variable, or the provider's own address."""
+    """Return a model's name and endpoint.
+
+    The default is in the provider's variable, or the provider's own address.
+    """
     name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:
         base_url = _read_address(url[0], spec.kind)

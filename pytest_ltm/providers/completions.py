@@ -1,4 +1,4 @@
-"""Completions: sends requests to a model through its provider's transport, sharing its rate limit with all callers."""
+"""Completions: sends requests to a model, sharing its rate limit with all callers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ _OPENING = "(The conversation goes on.)"
 
 
 class ContextOverflow(AgentFault):
-    """The prompt is too long for the model. `limit` and `asked`: in the model's tokens, None if not reported."""
+    """The prompt is too long for the model.
+
+    `limit` and `asked` are in the model's tokens, None if not reported.
+    """
 
     def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
         super().__init__(message)
@@ -121,7 +124,7 @@ class Completions:
 
     @contextmanager
     def turn(self) -> Iterator[RateLimitSlot]:
-        """Wait for a turn at the endpoint, and hold it for all requests in the block; nested blocks share one turn."""
+        """Wait for a turn at the endpoint, and hold it for the block; nested blocks share one turn."""
         if self._turn is not None:
             yield self._turn
             return
@@ -182,7 +185,10 @@ class Completions:
     def _request(
         self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot
     ) -> dict[str, Any]:
-        """Return the body of the answer, an object; requests are repeated without the parts that the server refuses."""
+        """Return the body of the answer, an object.
+
+        Requests are repeated without the parts that the server refuses.
+        """
         self.lost = None
         self.loading = 0.0
         began = stopwatch_seconds()
@@ -281,7 +287,11 @@ class Completions:
         raise TransientFault(text + cure) from None
 
     def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
-        """Return the fault of a refusal, with hints the server cannot give: the source of the key, usual addresses."""
+        """Return the fault of a refusal.
+
+        It adds hints that the server cannot give: the source of the key, usual
+        addresses.
+        """
         where = self.model.base_url
         words = received(refusal.message)
         hint = ""

@@ -107,7 +107,9 @@ def note_success(state: State, now: float) -> None:
 def back_off(
     state: State, ticket: Ticket, now: float, retry_after: float | None, spread: float
 ) -> None:
-    """Note a refusal: reduce the limit, and pause all callers, for the requested time or for increasing guesses.
+    """Note a refusal: reduce the limit, and pause all callers.
+
+    The pause lasts for the requested time, or for increasing guesses.
 
     The carried load is what was in use, unless another refusal follows at once: then it
     was too high. `spread` (random, 0…1) keeps the guesses of processes apart.

@@ -101,7 +101,10 @@ class RequestFields(Struct, frozen=True):
 
 
 def split_fields(fields: Mapping[str, Any]) -> RequestFields:
-    """Split the fields of a chat completion for an API without a seed, and with its own form of schemas and tools."""
+    """Split the fields of a chat completion.
+
+    For an API without a seed, and with its own form of schemas and tools.
+    """
     rest = {
         name: value
         for name, value in fields.items()

@@ -109,7 +109,10 @@ def find_error(data: Any, depth: int = 0) -> Any:
 
 
 def _names_error(words: str, value: Any) -> bool:
-    """Return whether a field's name marks an error; a number counts only as a code, so `error_rate` does not."""
+    """Return whether a field's name marks an error.
+
+    A number counts only as a code, so `error_rate` does not.
+    """
     named = _ERROR_NAME.fullmatch(words)
     if named is None or isinstance(value, (str, list, dict)):
         return named is not None

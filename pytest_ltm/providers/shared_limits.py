@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Sharing(Struct):
-    """The folder with the state of endpoints, and the run's limit for one reply in seconds (None: no limit)."""
+    """The folder with the state of endpoints, and the run's limit for a reply in seconds (None: no limit)."""
 
     folder: Path | None = None
     reply_timeout: float | None = None
@@ -18,7 +18,9 @@ SHARING = Sharing()
 
 
 def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> None:
-    """Keep the limits of all endpoints in this folder from now on, for all processes that use the same one.
+    """Keep the limits of all endpoints in this folder from now on.
+
+    All processes that use the same folder share them.
 
     None: each process keeps its own. `reply_timeout`: the run's, in seconds (None: no
     limit). Nothing is written before the first request.

@@ -1,4 +1,4 @@
-"""Spec: `KIND:ARGUMENT[?name=value&...]`, which names an agent, a judge, a user, a reader, an index or a model."""
+"""Spec: `KIND:ARGUMENT[?name=value&...]`, the name of an agent, judge, user, reader, index or model."""
 
 from __future__ import annotations
 

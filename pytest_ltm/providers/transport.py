@@ -1,4 +1,4 @@
-"""Transport: posts JSON to a model's server, and returns any answer; by httpx2, or a provider's client."""
+"""Transport: posts JSON to a model's server, by httpx2 or a provider's client, and returns any answer."""
 
 from __future__ import annotations
 

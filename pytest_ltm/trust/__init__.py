@@ -1,1 +1,1 @@
-"""Poison at a distance: whether a stranger's text acts long after it arrived; controls, figures, exports."""
+"""Poison at a distance: whether a stranger's text acts long after its arrival."""

@@ -55,7 +55,10 @@ class PoisonFinding(Struct, frozen=True, kw_only=True):
 
 
 def run_findings(result: RunResult) -> list[PoisonFinding]:
-    """Return the findings on all planted texts of a run, in order; texts missing from the plan are skipped."""
+    """Return the findings on all planted texts of a run, in order.
+
+    Texts missing from the plan are skipped.
+    """
     if not any(is_poison(row) for row in result.scenarios):
         return []
     folders, _ = results_in(Path(result.folder))

@@ -58,7 +58,7 @@ def _sessions(finding: PoisonFinding) -> str:
 
 
 def _curves(findings: Findings) -> Iterator[Curve]:
-    """Yield attack rate and utility of each agent over memory spans, and over the number of sessions passed."""
+    """Yield attack rate and utility of each agent over memory spans, and over sessions passed."""
     axes = (
         ("memory span (tokens)", _span, _tokens),
         ("sessions that ended between", _sessions, _count_of_sessions),
@@ -95,7 +95,7 @@ def rates_of(findings: Findings) -> tuple[Rate, Rate]:
 
 
 def _agent_lines(agent: str, findings: Findings) -> list[str]:
-    """Return the lines of an agent: the rates for each memory span, then by channel, class and sessions passed."""
+    """Return an agent's lines: rates for each memory span, by channel, class and sessions passed."""
     lines = []
     for label, rows in group_by(findings, _span).items():
         attack, utility = rates_of(rows)

@@ -1,4 +1,7 @@
-"""Controls that trust everybody, only the user, or nobody: readers that differ only in the texts they follow."""
+"""Controls that trust everybody, only the user, or nobody.
+
+They differ only in the texts that they follow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UserConnection: sends questions of a conversation's simulated users to their models; records and counts them."""
+"""UserConnection: the models of a conversation's simulated users; replies are recorded and counted."""
 
 from __future__ import annotations
 

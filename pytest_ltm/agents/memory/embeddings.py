@@ -159,7 +159,9 @@ _NAMES = ("bm25", "minilm", "openai:MODEL")
 def make_embeds(
     index: str, *, ready: bool = False
 ) -> tuple[Callable[[], EmbeddingFunction | None], ModelSpec | None]:
-    """Return a factory for the embedding function of an index (None for `bm25`), and the model that it calls, if any.
+    """Return a factory for an index's embedding function, and the model that it calls, if any.
+
+    For `bm25` the factory returns None.
 
     `ready`: the model's client and key must be available. Raises AgentError for an
     unknown index.

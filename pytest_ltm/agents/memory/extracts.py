@@ -1,4 +1,4 @@
-"""Extract: the statements of a text in few words; if space is short, those that say most for their length."""
+"""Extract: the statements of a text in few words; if space is short, the most informative ones."""
 
 from __future__ import annotations
 
@@ -143,7 +143,9 @@ def read_extract(text: str) -> Iterator[Statement]:
 
 
 def write_extract(statements: Iterable[Statement], size: int) -> str:
-    """Return the statements that say most, in at most `size` tokens; newer statements on a thing replace older ones.
+    """Return the statements that say most, in at most `size` tokens.
+
+    Newer statements on a thing replace older ones.
 
     One line each. Dates and speakers are lines of their own before their statements;
     undated statements come first, and within each date those of the user.

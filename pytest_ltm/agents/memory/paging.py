@@ -1,4 +1,4 @@
-"""Paging: an agent that manages its own memory through tools, in the manner of MemGPT (Packer et al., 2023).
+"""Paging: an agent that manages its own memory through tools, as MemGPT does (Packer et al., 2023).
 
 It sees two core blocks, a summary, and a queue of messages; tools search older messages
 and an archive. It continues as long as it requests a heartbeat or a tool fails; the
@@ -265,7 +265,7 @@ class Paging(Thinks):
         return list(dict.fromkeys(self._retrieved))
 
     def in_context(self) -> list[str]:
-        """Return the non-retrieved part of the last reply's prompt: core memory, and earlier messages in the queue."""
+        """Return the non-retrieved part of the last reply's prompt: core memory and earlier messages."""
         return list(self._in_context)
 
     # --- One message.

@@ -1,4 +1,4 @@
-"""Settings: the four control points of a memory system and their parameters; presets and their overrides."""
+"""Settings: a memory system's four control points and their parameters; presets and overrides."""
 
 from __future__ import annotations
 
@@ -186,7 +186,10 @@ def _word_or(
     expected: str,
     *near: str,
 ) -> Callable[[Field], T]:
-    """Return a parser for certain words, or a word with numbers; `near`: the words that a hint may suggest."""
+    """Return a parser for certain words, or a word with numbers.
+
+    `near`: the words that a hint may suggest.
+    """
 
     def read(given: Field) -> T:
         text = given.value if isinstance(given.value, str) else ""
@@ -281,7 +284,7 @@ NAMES = ("preset", *MemorySettings.__struct_fields__)
 
 
 def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
-    """Return the settings in the fields; for missing fields those of the preset, or the defaults without a preset.
+    """Return the settings in the fields; missing ones are those of the preset, or defaults.
 
     Raises DefinitionError with the place for a wrong value, or for incompatible
     settings.

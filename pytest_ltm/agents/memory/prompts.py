@@ -67,7 +67,10 @@ def _list_parts(text: str) -> set[str]:
 
 
 def _check_parts(field: Field, parts: set[str]) -> None:
-    """Raise DefinitionError for unknown placeholders, or for none; texts of ours without any are not checked."""
+    """Raise DefinitionError for unknown placeholders, or for none.
+
+    Texts of ours without any are not checked.
+    """
     if not parts:
         return
     try:

@@ -163,7 +163,10 @@ PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
 def parse_reading(
     fields: Mapping[str, Field], default: NoteReading | None = None
 ) -> NoteReading:
-    """Return the reading in the fields, with `default` for missing ones; DefinitionError for a wrong value."""
+    """Return the reading in the fields, with `default` for missing ones.
+
+    Raises DefinitionError for a wrong value.
+    """
     base = default or NoteReading()
     values: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & values.keys():

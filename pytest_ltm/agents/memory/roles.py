@@ -1,4 +1,4 @@
-"""Tasks: the reasoning of a memory system besides replying, one role each with its own input and result; times.
+"""Tasks: the reasoning of a memory system besides replying, one role each; times in texts.
 
 A model's answer is parsed leniently; a ValueError means that it could not be. Each task
 documents its result by rules, which contains what a person could copy out, and no more.

@@ -1,4 +1,7 @@
-"""Index: finds the keys most similar to a query, by words (BM25) or by vectors; grows without being rebuilt."""
+"""Index: finds the keys most similar to a query, by words (BM25) or by vectors.
+
+It grows without being rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ class Vectors:
         self._fresh += keys
 
     def save(self) -> Any:
-        """Return the oldest vectors, exactly, as many as may be saved with every state; None if there are none."""
+        """Return the oldest vectors, exactly, as many as may be saved with every state; None without any."""
         if self._rows is None:
             return None
         count = min(self._size, self._saved_bytes // self._rows[0].nbytes)
@@ -197,7 +200,10 @@ def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
 
 
 def fuse_rankings(rankings: Sequence[Ranked], k: int) -> Ranked:
-    """Return the `k` best of several rankings by the sum of their reciprocal ranks (with the usual constant, 60)."""
+    """Return the `k` best of several rankings by the sum of their reciprocal ranks.
+
+    The usual constant of 60 is added to each rank.
+    """
     if len(rankings) == 1:
         return rankings[0][:k]
     worth: dict[int, float] = {}

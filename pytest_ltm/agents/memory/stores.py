@@ -1,4 +1,7 @@
-"""Stored: a conversation over a store that is not an agent: texts are added, and search results are read."""
+"""Stored: a conversation over a store that is not an agent.
+
+Texts are added to the store, and its search results are read.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ Steps: TypeAlias = "Generator[Any, Any, Any]"
 
 
 def stepwise(method: Callable[P, Steps]) -> Callable[P, Any]:
-    """Make a generator method return its result; an awaitable, from the first step on that must be awaited."""
+    """Make a generator method return its result.
+
+    From the first step on that must be awaited, the result is an awaitable.
+    """
 
     @wraps(method)
     def run(*values: P.args, **named: P.kwargs) -> Any:
@@ -79,7 +85,9 @@ async def _await_steps(steps: Steps, value: Any) -> Any:
 
 
 class Store(Protocol):
-    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` make it restorable.
+    """A memory under test; each method may be async.
+
+    `save() -> bytes` and `load(bytes)` make it restorable.
 
     Optional: `add_session(messages, *, at, session, user)` instead of `add`,
     `written()`, `settle()` and `delete(id)`.
@@ -440,7 +448,10 @@ class Stored(TakesTurns):
         self._missed_in_a_row += 1
 
     def _sleep(self, seconds: float) -> Any:
-        """Let real time pass; for an async store, which may work in the meantime, return an awaitable that does so."""
+        """Let real time pass.
+
+        An async store may work in the meantime, so an awaitable is returned for it.
+        """
         if seconds and inspect.iscoroutinefunction(
             getattr(self._store, "search", None)
         ):
@@ -605,7 +616,7 @@ class Stored(TakesTurns):
     def _recognize(
         self, key: Any, text: Any, at: Any, entry: Any
     ) -> tuple[Utterance, str]:
-        """Return the utterance to show for a search result, and the text that reveals its needles."""
+        """Return the utterance to show for a search result, and the text to search for its needles."""
         added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
             added = self._utterances.get(text)

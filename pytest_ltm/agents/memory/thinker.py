@@ -131,7 +131,7 @@ class Replying(Struct, frozen=True, kw_only=True):
         return answer.text
 
     def by_rules(self) -> str:
-        """Return the embedded reader's reply, after it has read the notebook, the notes and the recent messages."""
+        """Return the reply of the embedded reader after the notebook, the notes and the recent messages."""
         # A new reader: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         statements = (Utterance("user", line) for line in _known_statements(self.about))
@@ -339,7 +339,9 @@ def prompt_tokens(messages: Sequence[Message]) -> int:
 def make_thinker(
     spec: str, parameters: Field, *, role: str = "reader", ready: bool = False
 ) -> tuple[Callable[[], Thinker], ModelSpec | None]:
-    """Return a factory of thinkers, and their model: None for `rules`, else that of `openai:MODEL[@URL]` and the like.
+    """Return a factory of thinkers, and their model.
+
+    `spec`: `rules`, which need no model (None), or a model such as `openai:MODEL[@URL]`.
 
     `parameters` may contain those of a model, and a file of `prompts`. `ready`: client
     and key must be available.

@@ -1,4 +1,7 @@
-"""All abilities of the embedded reader, in one list. It is slow to import, so readers do so on first use."""
+"""All abilities of the embedded reader, in one list.
+
+The module is slow to import, so readers do so on first use.
+"""
 
 from __future__ import annotations
 

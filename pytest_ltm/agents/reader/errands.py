@@ -1,4 +1,4 @@
-"""Errands: quotes to append, rules to follow, reminders to add when due, shopping lists, and lines to compose."""
+"""Errands: quotes to append, rules, reminders, shopping lists, and lines to compose."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Reminders(
     about=_RE.about_reminders,
     forgets=_RE.forgets_reminders,
 ):
-    """Keeps reminders and their times, and adds to a reply those that have become due since the last reply."""
+    """Keeps reminders, and adds those to a reply that have become due since the last one."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a reminder that is requested, moved or cancelled."""
@@ -291,7 +291,7 @@ class ShoppingList(
     """Keeps every change of the list, and replies with the resulting list."""
 
     def claims(self, text: str) -> bool:
-        """Return whether a message mentions the list, or changes a number of things as people do on one."""
+        """Return whether a message mentions the list, or changes a quantity as people change a list."""
         spoken = (
             len(text) <= _SHORT_CHANGE
             and _ORDERS.spoken.search(text)

@@ -234,7 +234,7 @@ Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 
 
 class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think):
-    """Keeps rules by name, or by the kind of things that they are for, and applies the one that a case is about.
+    """Keeps rules by name, or by the kind of things they are for, and applies the relevant one to a case.
 
     A maxim has no name: the newest one decides between two things if it favours one of
     them.
@@ -280,7 +280,10 @@ def _decide_case(head: str, lines: Sequence[str], notes: ReaderNotebook) -> str 
 
 
 def _decide_dilemma(head: str, notes: ReaderNotebook) -> str | None:
-    """Return the option that the newest maxim favours; None without a maxim, or if it favours none or both."""
+    """Return the option that the newest maxim favours.
+
+    None without a maxim, or if it favours none or both.
+    """
     names = (rule["name"] for rule in notes.contents("choice rule"))
     maxim = next(filter(_MAXIMS.__contains__, names), None)
     if maxim is None:
@@ -465,7 +468,10 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
 
 
 def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
-    """Return the legs from a place to one told later, found backwards from the goal; None if one is not visible."""
+    """Return the legs from a place to one told later; None if one is not visible.
+
+    They are found backwards from the goal.
+    """
     legs: list[Leg] = []
     target = goal
     contents = notes.contents("place")

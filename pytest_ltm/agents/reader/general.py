@@ -167,7 +167,10 @@ def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote
 
 
 def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
-    """Return how joke-like a text is: a few sentences, not addressed to the agent or about the user's life."""
+    """Return how joke-like a text is.
+
+    Jokes are a few sentences, neither addressed to the agent nor about the user's life.
+    """
     text = note.content
     like = (
         len(text) <= _FEW_SENTENCES

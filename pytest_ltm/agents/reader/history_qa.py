@@ -1,4 +1,4 @@
-"""Open questions about a told history: dated conversations of others, and the user's own earlier sessions.
+"""Open questions about a told history: other people's dated conversations, and earlier sessions.
 
 Extractive: passages that share the rarest words with the question are searched, and the
 answer is a sentence or a short phrase of one. If nothing matches, the answer is that it
@@ -86,7 +86,10 @@ def is_told(text: str) -> bool:
 
 
 def iter_sayings(text: str, reply: str) -> Iterator[tuple[str, str]]:
-    """Yield speakers and texts; a told message without speakers is the user's, and its reply the assistant's."""
+    """Yield speakers and texts.
+
+    A told message without speakers is the user's, and its reply the assistant's.
+    """
     if sides := _RE.sides.match(text):
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
@@ -474,7 +477,10 @@ def _shares_stem(text: str, stems: AbstractSet[str]) -> bool:
 
 
 def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
-    """Return the most informative chunk of a sentence that the question lacks, preferably near a word that it has."""
+    """Return a sentence's most informative chunk that is not in the question.
+
+    Chunks near a word of the question are preferred.
+    """
     parts = _RE.token.findall(sentence)
     marks = [
         i for i, part in enumerate(parts) if rough_stem(part.lower()) in question_stems

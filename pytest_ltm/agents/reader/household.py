@@ -97,10 +97,16 @@ def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
 class SharingPeople(
     Topic, kinds=("members", "of member"), forgets=_RE.forgets_sharing_people
 ):
-    """Keeps the statements of several people who share the reader separate, and tells nobody those of another."""
+    """Keeps the statements of several people who share the reader separate.
+
+    Nobody is told those of another.
+    """
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note who shares the reader, or what one of them says, which others may note as well; answer questions."""
+        """Note who shares the reader, or what one of them says; answer questions.
+
+        Others may note statements as well.
+        """
         if introduction := _RE.introduction.search(turn.text):
             names = _RE.member.findall(introduction[1])
             return notes.add(turn, "members", names)

@@ -23,7 +23,10 @@ SATURATION, LENGTH = 1.5, 0.75
 
 
 class WordIndex:
-    """Ranks texts by the words that they share with a query; texts are numbered from 0, in order of addition."""
+    """Ranks texts by the words that they share with a query.
+
+    Texts are numbered from 0, in order of addition.
+    """
 
     def __init__(self) -> None:
         # Arrays: in a list each number would be an object, eight times the size.
@@ -130,7 +133,7 @@ class Memory:
 
 
 class Retrieving(Memory):
-    """Shows what fits into that many tokens: the newest exchanges, then older ones ranked by BM25 for the message.
+    """Shows the newest exchanges, then older ones ranked by BM25, that fit into that many tokens.
 
     With `top` it shows that number of ranked exchanges, of any length, and no newest
     ones.
@@ -294,7 +297,10 @@ class Full(Memory):
 
 
 class Window(Memory):
-    """Shows the newest exchanges that fit whole into that many tokens, including the message being answered."""
+    """Shows the newest exchanges that fit whole into that many tokens.
+
+    The message being answered counts as well.
+    """
 
     def __init__(self, tokens: int) -> None:
         self._tokens = tokens
@@ -332,7 +338,10 @@ class Window(Memory):
 
 
 class Forgetful(Memory):
-    """Forgets each exchange permanently with the same probability; equal conversations forget the same ones."""
+    """Forgets each exchange permanently with the same probability.
+
+    Equal conversations forget the same exchanges.
+    """
 
     def __init__(self, share: float) -> None:
         self._share = share

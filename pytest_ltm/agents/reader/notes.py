@@ -18,7 +18,7 @@ from pytest_ltm.language.numbers import NUMBERS, ONES
 T = TypeVar("T")
 
 UNDERSTOOD = "understood"
-"""Notes of messages that remain statements although a topic understands them; they are never forgotten."""
+"""Notes of messages that stay statements although a topic understands them; never forgotten."""
 WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
 """Words and wordings, by purpose."""
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
@@ -194,7 +194,10 @@ class Ability(Protocol):
 
 
 class Patterns:
-    """The patterns of a section of `patterns.yml` as attributes, groups of them as items; compiled on first use."""
+    """The patterns of a section of `patterns.yml`, compiled on first use.
+
+    Attributes are patterns, items are groups of them.
+    """
 
     def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
         """`parts`: replacements for words in capitals, besides the section's own; alternatives unless a text."""

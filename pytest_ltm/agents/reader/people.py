@@ -1,4 +1,4 @@
-"""The user's statements on themselves, their names and their life, and on others: what people have and give."""
+"""People: the user's names, life and facts, and other people's belongings and gifts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Colours:
 
 
 def _told_colour(text: str, *, is_about: bool) -> str:
-    """Return the favourite colour in a statement, else ""; `is_about`: the statement says that this is its subject.
+    """Return the favourite colour in a statement, else "".
+
+    `is_about`: the statement says that this is its subject.
 
     Once a favourite is known, people also mention a colour in a short statement without
     saying that.
@@ -390,7 +392,10 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
 
 
 def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
-    """Return who from a town, or not from it, gave for a purpose; without a purpose, who from it gave most."""
+    """Return who from a town, or not from it, gave for a purpose.
+
+    Without a purpose, who from the town gave most.
+    """
     if not purpose:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         if members:

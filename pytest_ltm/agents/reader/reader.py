@@ -1,4 +1,4 @@
-"""The embedded reader: a rule-based agent that knows only the part of the conversation that its memory shows."""
+"""The embedded reader: a rule-based agent that knows only what its memory shows."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
 
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
-    """Return a turn translated into English; its sentences are noted, so that replies can repeat the original."""
+    """Return a turn translated into English.
+
+    Its sentences are noted, so that replies can repeat the original.
+    """
     last = notes.notes_of_kind(_LANGUAGE)
     former_language = load_language(last[-1].content) if last else ENGLISH
     language = detect_language(turn.text, former_language)
@@ -187,7 +190,7 @@ class Reader:
         self._now = None
 
     def save(self) -> bytes:
-        """Return all state: one line of JSON, then one for each exchange that the memory stores, and for each note."""
+        """Return all state: a line of JSON, then one for each exchange of the memory and for each note."""
         memory_lines = self._memory.lines()
         head = json.dumps(
             [
@@ -266,7 +269,7 @@ class RetrievingReader(Reader):
 
 
 def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
-    """Return a factory of readers with a memory policy, such as `full`, or `window` with the argument `8k`.
+    """Return a factory of readers with a memory policy: `full`, or `window` with the argument `8k`.
 
     Raises ConfigurationError for an unknown policy or an invalid argument.
     """

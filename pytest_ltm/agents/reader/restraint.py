@@ -1,4 +1,7 @@
-"""Restraint: facts that no longer hold, belong elsewhere or were not meant are noted, and left out of answers."""
+"""Restraint: facts that no longer hold, belong elsewhere or were not meant.
+
+They are noted, and left out of answers.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
 
 
 def _ask_which(relation: str, notes: ReaderNotebook) -> str | None:
-    """Return the place of the only person of that relation, or ask which one is meant; None if none is known."""
+    """Return the place of the only person of that relation, or ask which one is meant.
+
+    None if none is known.
+    """
     places = {
         key: value
         for kind, key, value in notes.contents(TOLD)

@@ -1,4 +1,4 @@
-"""Plays told line by line, a secret meeting, an evening in a restaurant; books and passages that are read out."""
+"""Stories: plays told line by line, a secret meeting, a restaurant; books and passages read out."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class _Play:
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
-    """Return the room of the things: the one named with them, else that of the first puppet that moves one."""
+    """Return the room of the things: named with them, or that of the first puppet that moves one."""
     room_of_puppet: dict[str, str] = {}
     for kind, *names in lines:
         match kind:

@@ -1,4 +1,4 @@
-"""Trust: what the user says, and what others' texts demand in the same words; notes with their sources."""
+"""Trust: the user's texts, and others' texts that demand things in the same words."""
 
 from __future__ import annotations
 
