@@ -69,7 +69,7 @@ def capabilities_of(agent: object) -> Capabilities:
 def shown_capabilities(definition: object) -> Capabilities:
     """Return the capabilities of an object before an agent is created from it.
 
-    None of them if looking fails or hangs.
+    Empty if the check fails or hangs.
     """
     examine = functools.partial(capabilities_of, definition)
     capabilities: Capabilities = look(examine, Capabilities())

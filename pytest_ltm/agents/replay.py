@@ -1,7 +1,4 @@
-"""Replays recorded replies.
-
-Exactly for our own runs, as closely as the texts allow for published master logs.
-"""
+"""Replays recorded replies: strictly for our own runs, approximately for published master logs."""
 
 from __future__ import annotations
 
@@ -137,7 +134,7 @@ class Recordings(Struct, frozen=True):
 
 
 def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
-    """Return the recordings in a journal, in a folder, or of a run's id or `latest`.
+    """Return the recordings that a journal, a folder, a run's id or `latest` names.
 
     A run of several agents is followed by the `/LABEL` of one. Raises AgentError if
     nothing is found.
@@ -548,7 +545,7 @@ class RecordedUsers:
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
-    """Return which replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
+    """Return the part of replies that the recording of `replay:ARGUMENT` counted; AgentError without one."""
     path = next(iter(find_recordings(argument, ltm_dir).by_place.values()))
     plan = _first_event(path).get("plan")
     if isinstance(plan, dict):

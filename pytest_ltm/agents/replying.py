@@ -249,7 +249,7 @@ def may_need_adapter(candidate: object) -> bool:
 def _is_installed(root: str) -> bool:
     """Return whether a package is installed.
 
-    A project's own package may have a library's name, such as `agents`.
+    A project's own package of the same name, such as `agents`, does not count.
     """
     place = str(getattr(sys.modules.get(root), "__file__", None) or "site-packages")
     return "site-packages" in place or "dist-packages" in place

@@ -53,8 +53,8 @@ class ToldValues:
     def find_strange(self, reply: str, user: str, message: str) -> ToldValue | None:
         """Return a value that a reply asserts and only another user told; None if there is none.
 
-        Both must be about the same subject: a telling word of the sentence that told it
-        must occur in the message or its reply.
+        Both must be about the same subject: a telling word of the sentence with the
+        value must occur in the message or its reply.
         """
         subjects = {*telling_keys(message), *telling_keys(reply)}
         speech = normalize(reply)

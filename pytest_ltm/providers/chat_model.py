@@ -172,7 +172,7 @@ def read_model_spec(
 def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
     """Return a model's name and endpoint.
 
-    The default is in the provider's variable, or the provider's own address.
+    By default, the provider's variable has the address, or it is the provider's own.
     """
     name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, the only one of some of its models; nothing is stored at the provider."""
+"""OpenAI's Responses API, which some of its models require; nothing is stored at the provider."""
 
 from __future__ import annotations
 

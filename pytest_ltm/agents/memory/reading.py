@@ -56,7 +56,7 @@ class NoteReading(Struct, frozen=True, kw_only=True):
     age: bool | Literal["date"] = True
     """Whether to show the age of an utterance, or its date."""
     notes: Literal["none", "per-item", "con"] = "none"
-    """Whether a model first notes what each memory says to the question, in a call each (`per-item`), or
+    """Whether a model first notes what each memory says about the question, in a call each (`per-item`), or
     reads all of them in the prompt of the reply and writes its notes first (`con`:
     chain of note).
     """

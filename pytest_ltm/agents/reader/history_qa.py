@@ -454,8 +454,7 @@ def place_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     places = []
     for match in _RE.place.findall(sentence):
         words = match.split()
-        # Up to the first word that cannot be part of a place; only a leading article
-        # can.
+        # Up to the first word that cannot be part of a place; an article may only lead.
         cuts = (
             n
             for n, word in enumerate(words)

@@ -59,7 +59,7 @@ def _note_cases(
 
 
 def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
-    """Return the answer; None unless the question is about something of the user's with a known state."""
+    """Return the answer; None unless it is about one of the user's things with a known state."""
     if not _RE.of_user.search(question):
         return None
     label = next(

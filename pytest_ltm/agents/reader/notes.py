@@ -182,7 +182,7 @@ class ReaderNotebook:
 
 
 class Ability(Protocol):
-    """One thing that the reader understands: a kind of statement, the questions about it, its end."""
+    """One subject that the reader understands: its statements, questions about them, and its end."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability handles, noting what it tells; None: not handled.

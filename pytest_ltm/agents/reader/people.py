@@ -267,7 +267,7 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
 
 
 class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings):
-    """Keeps facts about people's things, and admits it if one was never told."""
+    """Keeps facts about people's things, and says so if one was never told."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, which others may note as well, or answer a question once such a thing was told."""
