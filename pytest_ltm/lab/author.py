@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from random import Random
 from string import Template
 from typing import Any, TypeAlias, TypeVar, cast
@@ -18,7 +19,6 @@ from pytest_ltm.api.storage import (
     AgentFault,
     DatasetError,
     DottedPath,
-    TransientFault,
     describe_error,
 )
 from pytest_ltm.providers import (
@@ -32,10 +32,6 @@ from pytest_ltm.providers import (
 # From a prompt to a text.
 Model: TypeAlias = Callable[[str], str]
 _Read = TypeVar("_Read")
-_CALLS = 4
-# seconds: the longest first wait, and the longest of all
-_FIRST = 0.3
-_LONGEST = 20.0
 
 
 class AskedModel:
@@ -86,6 +82,10 @@ _MORE = 3
 AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
 
 
+def _retries() -> Retries:
+    return Retries(most=_MORE, rng=Random())
+
+
 @contextmanager
 def author_session(spec: str) -> Iterator[AskedModel]:
     """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
@@ -96,14 +96,13 @@ def author_session(spec: str) -> Iterator[AskedModel]:
             raise DatasetError(f"--model {spec}: {error}") from error
 
         def ask(prompt: str) -> str:
-            retries = Retries(most=_MORE, rng=Random())
             # a new agent for each prompt: it must not remember the last one
             speaker = AgentCaller(
                 source.make(),
                 timeout=_SECONDS,
                 name=source.spec,
                 owned=source.owned,
-                retries=retries,
+                retries=_retries(),
             )
             try:
                 return speaker.ask(prompt).text
@@ -126,7 +125,7 @@ def author_session(spec: str) -> Iterator[AskedModel]:
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
     model = AskedModel(
-        spec, lambda prompt: _complete_with_retries(completions, model, prompt)
+        spec, lambda prompt: complete_prompt(completions, model, prompt, _retries())
     )
     try:
         yield model
@@ -134,33 +133,12 @@ def author_session(spec: str) -> Iterator[AskedModel]:
         completions.close()
 
 
-def _complete_with_retries(completions: Any, model: AskedModel, prompt: str) -> str:
-    """Ask once, and some more times where the fault may pass."""
-    try:
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt
-    except ImportError:
-        raise DatasetError(
-            "a model that writes data needs more: pip install 'pytest-ltm[openai]'"
-        ) from None
-
-    def may_pass(error: BaseException) -> bool:
-        status = getattr(error, "status_code", 0)
-        return (
-            isinstance(error, TransientFault)
-            or status in {408, 409, 425, 429}
-            or status >= 500
-        )
-
-    rng = Random()  # tenacity's own waits draw from the module-level generator
-    retrying = Retrying(
-        stop=stop_after_attempt(_CALLS),
-        wait=lambda state: rng.uniform(
-            0, min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1))
-        ),
-        retry=retry_if_exception(may_pass),
-        reraise=True,
-    )
-    answer = retrying(completions.complete, [{"role": "user", "content": prompt}])
+def complete_prompt(
+    completions: Any, model: AskedModel, prompt: str, retries: Retries
+) -> str:
+    """Return a model's text, asked for again where a fault may pass; add the tokens that it took."""
+    ask = partial(completions.complete, [{"role": "user", "content": prompt}])
+    answer = retries.run(ask, anew=True, failed=lambda _: None, ready=lambda: None)
     for name, count in (("input", answer.used.input), ("output", answer.used.output)):
         if count is not None:
             model.tokens[name] = model.tokens.get(name, 0) + count
