@@ -1,14 +1,14 @@
-"""Every hook that pytest-ltm calls: what can be added to it, and when.
+"""Every hook that pytest-ltm calls, and when.
 
 A feature is a module with functions of these names. A package names it as an entry
-point of the group `pytest_ltm`; a project writes the functions into its conftest.py,
-with `@pytest.hookimpl(optionalhook=True)`, because pytest refuses to start otherwise
-where this plugin is absent or switched off. What comes with pytest-ltm is added in the
-same way: see any `plugin.py` in it.
+point of the group `pytest_ltm`; a project defines the functions in its conftest.py,
+with `@pytest.hookimpl(optionalhook=True)`, because otherwise pytest refuses to start
+if this plugin is absent or disabled. The features of pytest-ltm are added in the same
+way: see any `plugin.py` in it.
 
-Hooks that are told `register` are called before conftest files are read, so they are
-for packages and for modules given with `-p`; all others may stand in a conftest. A hook
-that only looks on and raises is named in the report, and the run goes on.
+Hooks with an argument `register` are called before conftest files are read, so they are
+for packages and for modules given with `-p`; all others may be in a conftest. If a hook
+that only observes raises, the report names it, and the run continues.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ hookspec = pluggy.HookspecMarker("pytest")
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
     """Register options: each becomes `--ltm-NAME` and its ini twin `ltm_NAME`.
 
-    Called once, when pytest reads its options, and only where something of pytest-ltm
-    is asked for: import nothing heavy, and name a parser by `lazy("package.module:name")`.
+    Called once, when pytest reads its options, and only if something of pytest-ltm is
+    requested: import nothing heavy, and name a parser by `lazy("package.module:name")`.
 
     Example:
         def pytest_ltm_options(register):
@@ -72,7 +72,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 
 @hookspec(historic=True)
 def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
-    """Register data sets: call `register` with each `pytest_ltm.datasets.Dataset`, whose name `--ltm-suite` then takes.
+    """Register data sets for `--ltm-suite`: call `register` with each `pytest_ltm.datasets.Dataset`.
 
     Called when pytest loads plugins, in every session: import nothing heavy. Options
     must be known before conftest files are read, so this is for plugins, not for a
@@ -85,7 +85,8 @@ def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
     """Register suites whose tests are not conversations: `--ltm-suite=NAME` then starts these in place of a run.
 
     Called when pytest loads plugins: import nothing heavy. The function that a suite
-    names is called with pytest's configuration, and registers what collects the tests.
+    names is called with pytest's configuration, and registers the plugins that collect
+    the tests.
 
     Example:
         def pytest_ltm_suites(register):
@@ -95,9 +96,9 @@ def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
 
 
 def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
-    """Register kinds of agents: what may stand before the `:` of a spec of `--ltm-agent`.
+    """Register kinds of agents: the names allowed before the `:` of a spec of `--ltm-agent`.
 
-    Called once in every process of an LTM run, and by `ltm`, which knows installed
+    Called once in every process of an LTM run, and by `ltm`, which sees installed
     packages only, not a conftest.
 
     Example:
@@ -108,11 +109,11 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 
 
 def pytest_ltm_providers(register: Callable[[str, Callable[[], Any]], None]) -> None:
-    """Register providers of chat models: call `register` with the kind of their specs and what makes the provider.
+    """Register providers of chat models: call `register` with the kind of their specs and a factory of the provider.
 
-    What is made is derived from `pytest_ltm.providers.Provider`; agents, judges,
-    simulated users, readers and writers of data then know `KIND:MODEL`. Called once in
-    every process of an LTM run, and by `ltm`, which knows installed packages only.
+    A provider is derived from `pytest_ltm.providers.Provider`; agents, judges,
+    simulated users, readers and writers of data then accept `KIND:MODEL`. Called once
+    in every process of an LTM run, and by `ltm`, which sees installed packages only.
 
     Example:
         def pytest_ltm_providers(register):
@@ -121,12 +122,12 @@ def pytest_ltm_providers(register: Callable[[str, Callable[[], Any]], None]) -> 
 
 
 def pytest_ltm_figures(register: Callable[..., None]) -> None:
-    """Register figures of an agent at a memory span: every table, page and `summary.json` has them.
+    """Register figures of an agent at a memory span, for every table, page and `summary.json`.
 
     `register` takes a `pytest_ltm.api.Figure`.
 
-    Called once in a process that reports. From a conftest, only the reports of that
-    project's runs have them; `ltm` knows installed packages.
+    Called once in a process that reports. Figures from a conftest appear only in the
+    reports of that project's runs; `ltm` sees installed packages.
 
     Example:
         def pytest_ltm_figures(register):
@@ -135,10 +136,10 @@ def pytest_ltm_figures(register: Callable[..., None]) -> None:
 
 
 def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) -> None:
-    """Register formats of `ltm export --to NAME`: call `register` with the name and what returns the files to write.
+    """Register formats of `ltm export --to NAME`: call `register` with the name and a function that returns the files.
 
-    That is called with the results and the place of `-o`, and returns the targets of
-    `pytest_ltm.reports.exports`.
+    The function is called with the results and the path of `-o`, and returns the targets
+    of `pytest_ltm.reports.exports`.
 
     Example:
         def pytest_ltm_exporters(register):
@@ -149,10 +150,9 @@ def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) ->
 def pytest_ltm_commands(register: Callable[..., None]) -> None:
     """Register commands of `ltm`: call `register` with a name and a `pytest_ltm.api.Command`.
 
-    Called by `ltm` for a name that it does not know, and by `ltm list commands`; it
-    knows installed packages only, but those that `ltm -p no:ltm-feature-NAME` leaves
-    out. The module has the function, whose docstring is its help, and
-    `add_arguments(parser)`.
+    Called by `ltm` for an unknown name, and by `ltm list commands`; it sees installed
+    packages only, except those disabled by `ltm -p no:ltm-feature-NAME`. The module has
+    the function, whose docstring is its help, and `add_arguments(parser)`.
 
     Example:
         def pytest_ltm_commands(register):
@@ -162,9 +162,9 @@ def pytest_ltm_commands(register: Callable[..., None]) -> None:
 
 @hookspec(firstresult=True)
 def pytest_ltm_rule_again(run: Any) -> tuple[int, list[tuple[str, str]]] | None:
-    """Return how many verdicts of an imported run rules reach again, with folder and sentence of those that differ.
+    """Return how many verdicts of an imported run rules confirm, with folder and sentence of those that differ.
 
-    Called by `ltm verify` with what it loaded of a run folder; None: it is not yours.
+    Called by `ltm verify` with the loaded run folder; None: it is not yours.
     """
 
 
@@ -188,7 +188,7 @@ def pytest_ltm_make_agent(config: pytest.Config, spec: str) -> object | None:
 def pytest_ltm_time_jumped(
     config: pytest.Config, spec: str, agent: object, before: datetime, now: datetime
 ) -> None:
-    """The conversation's time has jumped; called before the next message is sent, with `--ltm-time=signal` only.
+    """Called after the conversation's time has jumped, before the next message, with `--ltm-time=signal` only.
 
     For agents that keep time outside this process: set their clocks here.
 
@@ -216,19 +216,19 @@ def pytest_ltm_make_filler(
     Args:
         config: The session's configuration.
         spec: The spec as given.
-        rng: The conversation's own generator, the only source of chance.
+        rng: The conversation's own generator, the only source of random numbers.
         counter: Counts tokens as the plan does.
-        language: What the agent is talked to in, as `--ltm-language` names it.
+        language: The language of the agent's conversation, as in `--ltm-language`.
     """
 
 
 def pytest_ltm_exchange(
     config: pytest.Config, conversation: str, exchange: Exchange
 ) -> None:
-    """An exchange has been written to the journal: any message and its reply, also filler that was only told.
+    """Called after an exchange is written to the journal: any message and its reply, including told filler.
 
-    For exporters and monitors. Called under pytest-xdist in the worker that plays the
-    conversation; a resumed run does not call it for recorded exchanges.
+    For exporters and monitors. Under pytest-xdist it is called in the worker that plays
+    the conversation; a resumed run does not call it for recorded exchanges.
 
     Args:
         config: The session's configuration.
@@ -240,9 +240,9 @@ def pytest_ltm_exchange(
 def pytest_ltm_verdict(
     config: pytest.Config, nodeid: str, verdict: Score | Unscored
 ) -> None:
-    """An example has a verdict; called before pytest reports the item, under pytest-xdist in the worker.
+    """Called when an example has a verdict, before pytest reports the item; under pytest-xdist in the worker.
 
-    Examples that ended in an error, were skipped or were not reached have none.
+    Not called for examples that ended in an error, were skipped or were not reached.
 
     Args:
         config: The session's configuration.
@@ -252,18 +252,18 @@ def pytest_ltm_verdict(
 
 
 def pytest_ltm_start(config: pytest.Config) -> None:
-    """An LTM run is about to be made in this process: nothing of an agent has been imported yet.
+    """Called before an LTM run is created in this process: nothing of an agent has been imported yet.
 
-    For what must be there by then, as variables of the environment. What begins here
-    ends with `config.add_cleanup`; a wrapper surrounds the making of the run.
+    For preparations such as environment variables. Undo them with
+    `config.add_cleanup`; a wrapper surrounds the creation of the run.
     """
 
 
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """An LTM run begins in this process: read your options, and register what plays a part in it.
+    """Called when an LTM run begins in this process: read your options, and register your plugins.
 
-    Called in every process of the run, before anything is collected. A value that
-    cannot be used is a `pytest.UsageError`, which ends the run here.
+    Called in every process of the run, before anything is collected. Raise
+    `pytest.UsageError` for an invalid value, which ends the run.
 
     Example:
         def pytest_ltm_begin(run):
@@ -275,20 +275,20 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 def pytest_ltm_conversation_mode(
     run: LtmRun,
 ) -> Callable[[ConversationInputs], ConversationMode] | None:
-    """Return what composes each conversation (script, port and observers), or None to leave that to others.
+    """Return a function that composes each conversation (script, port and observers), or None to leave that to others.
 
-    The first result that is not None counts; without one an agent is asked. It is
-    called with what a conversation is made from.
+    The first result that is not None counts; without one an agent is asked. The function
+    is called with the inputs of a conversation.
     """
 
 
 def pytest_ltm_observe(
     conversation: PlayedConversation,
 ) -> Callable[[Event], object] | None:
-    """Return what is told of each event of a conversation, once it is written; None: nothing.
+    """Return an observer, which is called with each event of a conversation after it is written; None: no observer.
 
-    Called in the process that plays it, after it was opened. Recorded events of a
-    resumed run are not told again.
+    Called in the process that plays the conversation, after it was opened. The observer
+    does not get recorded events of a resumed run.
 
     Example:
         def pytest_ltm_observe(conversation):
@@ -297,22 +297,22 @@ def pytest_ltm_observe(
 
 
 def pytest_ltm_follow(name: ConversationName, state: Literal["begins", "over"]) -> None:
-    """A conversation is about to begin, or is over: all its items are reported, and it is written."""
+    """Called when a conversation is about to begin, and when it is over, with all items reported and all written."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_precheck(session: pytest.Session) -> str | None:
-    """Return why nothing in this run may be measured, or None; called once in a process, before the first conversation.
+    """Return why nothing in this run may be measured, or None; called once per process, before the first conversation.
 
-    The first reason counts, and those after it are not asked for: check what costs
-    least first (`tryfirst`).
+    The first reason counts, and later hooks are not called: put the cheapest check
+    first (`tryfirst`).
     """
 
 
 def pytest_ltm_report_sections(
     result: RunResult, status: int
 ) -> Section | Sequence[Section] | None:
-    """Return what a feature adds to the reports of a run that is over; None: nothing.
+    """Return a feature's addition to the reports of a finished run; None: nothing.
 
     Called once, in pytest-xdist's controller, before `summary.json` is written. Every
     report shows a section with a title; `ltm report` and `ltm export` read it from there.
@@ -332,8 +332,8 @@ def pytest_ltm_report_sections(
 def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
     """Return the exit status of a session with results, or None to leave that to others.
 
-    Called once, after all sections were made. Where it stays 0 or 1 and nothing could
-    be measured, it becomes 75.
+    Called once, after all sections were created. If it stays 0 or 1 and nothing could be
+    measured, it becomes 75.
 
     Args:
         result: The results of the run.
@@ -352,25 +352,25 @@ def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> RunJudge | None:
 
 @hookspec(firstresult=True)
 def pytest_ltm_speech(reply: str, tags: Sequence[str]) -> str | None:
-    """Return what of a raw reply is speech: no thoughts, no printed tool calls, no end tokens; None: you cannot tell.
+    """Return the speech in a raw reply, without thoughts, printed tool calls and end tokens; None: it is not yours.
 
-    It is what scenarios, judges and histories read. Called for each reply, also where a
+    Scenarios, judges and histories read the speech. Called for each reply, even when a
     run is read again, so equal replies must give equal speech.
 
     Args:
-        reply: The reply as it came.
-        tags: Names of further tags whose contents are thoughts, as the run names them.
+        reply: The unprocessed reply.
+        tags: Names of further tags around thoughts, as given by the run.
     """
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_translate(text: str, language: str) -> str | None:
-    """Return how a language says a whole message of ours, or None if it is not yours."""
+    """Return the translation of a whole message of ours, or None if the language is not yours."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_read_definitions(folder: Path) -> Definitions | None:
-    """Return what a folder of `--ltm-definitions` holds, or None if it is not yours."""
+    """Return the definitions in a folder of `--ltm-definitions`, or None if it is not yours."""
 
 
 @hookspec(firstresult=True)
@@ -384,40 +384,40 @@ def pytest_ltm_read_suite(
 def pytest_ltm_choose_agents(
     config: pytest.Config, ltm_dir: Path
 ) -> tuple[AgentChoice, ...] | None:
-    """Return the agents of a run, as its options name them."""
+    """Return the agents of a run, as named by its options."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_agent_sources(
     config: pytest.Config, settings: RunSettings, acts: bool, rehearses: bool
 ) -> tuple[Mapping[str, Any], RunSettings] | None:
-    """Return where the agents of each label come from, and the settings with the specs that results will name.
+    """Return the sources of the agents by label, and the settings with the specs to be named in results.
 
     Args:
         config: The session's configuration.
         settings: The options of the run.
-        acts: Whether anything is played or rehearsed; else there are no sources.
-        rehearses: Whether no agent will be asked.
+        acts: Whether anything is played or rehearsed; otherwise there are no sources.
+        rehearses: Whether this is a dry run, in which no agent is asked.
     """
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_reply_count(spec: str, ltm_dir: Path) -> Count | None:
-    """Return how the replies of an agent count towards spans, where its spec decides it; None elsewhere."""
+    """Return how an agent's replies count towards spans, if its spec decides that; otherwise None."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_costs(run: LtmRun) -> KnownCosts | None:
-    """Return what tokens cost in a run, and its budget; called once, while the run is made."""
+    """Return the token prices and the budget of a run; called once, while the run is created."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_progress(config: pytest.Config) -> ShownProgress | None:
-    """Return what shows how far the conversations are."""
+    """Return the display of the conversations' progress."""
 
 
 def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]] | None:
-    """Return more user properties for the item of an example: what JUnit files and pytest-html show of it."""
+    """Return additional user properties for an example's item, shown in JUnit files and by pytest-html."""
 
 
 @hookspec(firstresult=True)
@@ -430,17 +430,17 @@ def pytest_ltm_measure_memory_use(
     unchosen: Mapping[str, Collection[str]],
     is_lost: bool,
 ) -> MemoryResult | None:
-    """Return what an agent's memory did with what one example told it; called once the example has ended.
+    """Return how an agent's memory handled the facts of one example; called once the example has ended.
 
-    Only for an agent that reports operations of its memory, which `ledger` has.
+    Only for an agent that reports operations of its memory, which are in `ledger`.
 
     Args:
-        facts_told: By exchange and subject the values that were told; None: withdrawn.
+        facts_told: The told values by exchange and subject; None: withdrawn.
         questions: The questions of the example, with the needles of each.
-        ledger: All operations of the conversation until then.
+        ledger: All operations of the conversation so far.
         exchanges: The numbers of the example's own exchanges.
         right_answers: An answer that earns full marks, by the number of its question.
-        unchosen: By subject the values that were offered beside the one that was told.
+        unchosen: By subject, the offered values that were not chosen.
         is_lost: The example has less than full marks.
     """
 
@@ -449,20 +449,20 @@ def pytest_ltm_measure_memory_use(
 def pytest_ltm_failure_text(
     result: ScenarioResult, transcript: Transcript, again: str
 ) -> str | None:
-    """Return what pytest shows of an example that failed; `again`: the command that has its conversation again."""
+    """Return the text that pytest shows for a failed example; `again`: the command that repeats its conversation."""
 
 
 @hookspec(firstresult=True)
 def pytest_ltm_check_calls(
     rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Check | None:
-    """Return whether an agent's calls of tools are what a scenario wants, or None if you cannot tell.
+    """Return whether an agent's tool calls meet a scenario's expectation, or None if that is not yours.
 
     Args:
         rule: "called": one of them is the wanted call. "once": exactly one is. "not
             called": none is; a wanted call without a name is any. "order": the wanted
             names were first called in this order. "only": all of them are the wanted
             calls, each once; "sequence": in this order, too.
-        wanted: What the scenario wants; a value may be a function.
-        calls: The calls in order, refused ones included.
+        wanted: The expected calls; a value may be a function.
+        calls: The calls in order, including refused ones.
     """

@@ -1,4 +1,4 @@
-"""For testing agents, scenarios and watchers without pytest: fakes, and a conversation in memory."""
+"""Testing agents, scenarios and watchers without pytest: fakes, and a conversation in memory."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class ScriptedAgent:
         self._replies = iter(replies)
 
     def reply(self, message: str) -> str:
-        """Return the next prepared reply; `message` is kept."""
+        """Return the next prepared reply, and keep `message`."""
         self.heard.append(message)
         return next(self._replies, "")
 
 
 class CountingFiller:
-    """A filler that counts: one numbered word for each token wanted, give or take a few."""
+    """A filler that counts: about one numbered word for each requested token."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -75,7 +75,7 @@ class CountingFiller:
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler of about `tokens` tokens whose message has at most `max_message_tokens`."""
         self.made += 1
-        # its number takes a few tokens
+        # Its number takes a few tokens.
         size = max(1, min(tokens - 4, max_message_tokens - 8))
         return FillerExchange(f"Filler {self.made}:" + " word" * size, "ok")
 
@@ -86,7 +86,7 @@ class CountingFiller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What became of a conversation in memory."""
+    """The result of a conversation in memory."""
 
     endings: Mapping[str, Ending]
     """How each example ended, by its name: `scenario/0`."""
@@ -95,7 +95,7 @@ class Played:
     transcript: Transcript
     """Every exchange, in order."""
     notices: tuple[str, ...]
-    """What a reader of the results should know, a sentence each."""
+    """Notices for a reader of the results, a sentence each."""
     order: tuple[str, ...]
     """The examples in the order in which they ended."""
 
@@ -206,7 +206,7 @@ def run_conversation(
 
     supply = agent_source(agent, spec="agent")
     place = Path("tests", token_hex(8))
-    supply.embedded = is_prompted(agent)  # a control is one in tests, too
+    supply.embedded = is_prompted(agent)  # A control stays a control in tests.
 
     def speaker() -> AgentCaller:
         attempts = Retries(most=retries, rng=random.Random(seed))

@@ -1,9 +1,9 @@
-"""What a feature may import from the core; each name is imported when it is used.
+"""The names that a feature may import from the core; each is imported on first use.
 
-A feature is one `plugin.py` with hooks (`pytest_ltm.hookspec` has them all) beside its
-own modules. It imports this package and the faces of the features that it builds on,
-and nothing below `pytest_ltm._core`. Here is what most features need; the modules of
-this package show more, one for each room of the core.
+A feature is one `plugin.py` with hooks (all are listed in `pytest_ltm.hookspec`) next to
+its own modules. It imports this package and the public modules of features that it builds
+on, and nothing below `pytest_ltm._core`. This package has the names that most features
+need; its modules have more, one module for each package of the core.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ __all__ = [
 ]
 
 hookimpl = pluggy.HookimplMarker("pytest")
-"""Marks the function of a hook, as `pytest.hookimpl` does, without importing pytest."""
+"""Marks the function of a hook, like `pytest.hookimpl`, without importing pytest."""
 
 _HOMES = {
     "_core.model.score": "Check",

@@ -1,4 +1,4 @@
-"""Calls of code that is not ours: the airlock, threads, time limits, retries."""
+"""Calls of foreign code: the airlock, threads, time limits, retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that plays a conversation, for what composes, retells or reports conversations."""
+"""The loop that plays a conversation, for features that compose, repeat or report conversations."""
 
 from __future__ import annotations
 

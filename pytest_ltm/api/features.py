@@ -1,4 +1,4 @@
-"""Which features there are, and which kinds of agents they add."""
+"""The installed features, and the kinds of agents that they add."""
 
 from __future__ import annotations
 

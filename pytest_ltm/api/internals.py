@@ -1,4 +1,4 @@
-"""Stand-ins for pytest's setup, fixtures and capture, where conversations run side by side."""
+"""Replacements of pytest's setup, fixtures and capture for concurrent conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened: events and their files, the fold, results, costs."""
+"""The record: events and their files, the fold, results, costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data that everybody shares: agents, replies, tokens, tools, transcripts, scores."""
+"""The shared data: agents, replies, tokens, tools, transcripts, scores."""
 
 from __future__ import annotations
 

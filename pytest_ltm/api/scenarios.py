@@ -1,4 +1,4 @@
-"""What is asked and expected: scenarios, suites, data sets, plans, and what a judge is asked."""
+"""Questions and expectations: scenarios, suites, data sets, plans, and requests to a judge."""
 
 from __future__ import annotations
 

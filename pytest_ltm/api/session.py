@@ -1,4 +1,4 @@
-"""The session of pytest: options, items, planning, how conversations are composed."""
+"""The pytest session: options, items, planning, and the composition of conversations."""
 
 from __future__ import annotations
 

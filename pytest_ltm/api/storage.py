@@ -1,4 +1,4 @@
-"""The doors to the world: files, locks, the clock, secrets, screens; errors and wording."""
+"""Input and output: files, locks, the clock, secrets, screens; errors and wording."""
 
 from __future__ import annotations
 

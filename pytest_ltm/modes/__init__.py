@@ -1,4 +1,4 @@
-"""Modes: each composes conversations of its own kind, or plays them in another way; none overrides the core."""
+"""Modes: each composes its own kind of conversations, or plays them in another way; none overrides the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which agents are under test, and where each comes from; every wrong spec is a UsageError with a cure."""
+"""The agents under test and their sources; every invalid spec is a UsageError with a cure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REPLAY = "replay:"
 
 
 def use_session_kinds(config: pytest.Config) -> None:
-    """Have the providers and kinds of agents used that this session's features register, until it ends."""
+    """Use the providers and kinds of agents of this session's features until it ends."""
     for registry in (PROVIDERS, AGENT_KINDS):  # some kinds of agents are providers
         use = partial(registry.use, config.hook)
         config.add_cleanup(read_option(config, "--ltm-agent", use))
@@ -46,7 +46,7 @@ def use_session_kinds(config: pytest.Config) -> None:
 def agent_sources(
     config: pytest.Config, settings: RunSettings
 ) -> dict[str, AgentSource]:
-    """Return where each agent comes from, by label; UsageError for a spec that names none."""
+    """Return the source of each agent, by label; UsageError for an invalid spec."""
     if settings.rescored is not None:
         from pytest_ltm.records.playback import recorded_settings, recorded_spec
 
@@ -96,7 +96,7 @@ def agent_sources(
 def sources_of_run(
     config: pytest.Config, settings: RunSettings, *, acts: bool, rehearses: bool
 ) -> tuple[dict[str, AgentSource], RunSettings]:
-    """Return where the agents of a run come from, and its settings with the specs that its results will name."""
+    """Return the sources of a run's agents, and its settings with the specs to be named in results."""
     with allow_missing_keys() if rehearses else nullcontext():
         sources = agent_sources(config, settings) if acts else {}
     return sources, with_resolved_agents(settings, sources)
@@ -105,7 +105,7 @@ def sources_of_run(
 def with_resolved_agents(
     settings: RunSettings, sources: Mapping[str, AgentSource]
 ) -> RunSettings:
-    """Return the settings with each agent under the spec that its results will name."""
+    """Return the settings with each agent's spec as results will name it."""
     agents = []
     for agent in settings.agents:
         spec = sources[agent.label].spec if agent.label in sources else agent.spec
@@ -126,8 +126,7 @@ def _agent_source(
         raise AgentError(
             f"pytest_ltm_make_agent raised for {spec!r}: {describe_error(error)} ({where})"
         ) from error
-    # An object cannot be handed to another process, only a name by which it is made
-    # there.
+    # An object cannot be passed to another process, only a name that creates it there.
     if hook_agent is not None and settings.agent_process:
         raise AgentError(
             f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
@@ -152,9 +151,9 @@ def _agent_source(
 
 
 def sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
-    """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
+    """Return whether agents can know the conversation's time by themselves; a chat model sees only its messages."""
     if source.kind == "replay":
-        return True  # what is recorded was said in time
+        return True  # Recorded replies were made in time.
     if mode == "simulated" or source.embedded or source.kind in PROVIDERS.entries():
         return False
     if mode == "signal":
@@ -165,7 +164,7 @@ def sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
 def fix_latest(
     config: pytest.Config, chosen: tuple[AgentChoice, ...], ltm_dir: Path
 ) -> tuple[AgentChoice, ...]:
-    """Return the choices with ids in place of `latest`, which is about to be this very run; so say the options, too.
+    """Replace `latest` by run ids, in the choices and in the option, because this run is about to become `latest`.
 
     LtmError if there is no such run.
     """
@@ -187,7 +186,7 @@ def fix_latest(
 
 
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
-    """Return the agents that the command line, else the ini value `ltm_agents`, names; UsageError for equal labels."""
+    """Return the agents named by the command line, else by the ini value `ltm_agents`; UsageError for equal labels."""
     by_name = _named_agents(config)
     specs = config.getoption("ltm_agent")
     if not all(spec.strip() for spec in specs):

@@ -1,4 +1,4 @@
-"""Judges and the models of simulated users, as the conversations of a run ask them."""
+"""Judges and simulated users' models, as the conversations of a run ask them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def hidden_checks(
     inputs: ConversationInputs, questions: KnownQuestions
 ) -> HiddenChecks | None:
-    """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
+    """Return the known answers for checking the judge in this conversation; None if it is not checked."""
     if not inputs.settings.judge.has_canaries:
         return None
     from pytest_ltm.judges.hidden_checks import HiddenChecks, share_of_checks
@@ -52,7 +52,7 @@ def judge_for(
     questions: KnownQuestions,
     **options: Any,
 ) -> JudgeConnection | None:
-    """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
+    """Return the connection to the run's judge, None if there is none; `options`: further arguments."""
     judge = run_judge(inputs.config)
     if judge is None:
         return None
@@ -73,7 +73,7 @@ def judge_for(
 def users_for(
     inputs: ConversationInputs, opened: OpenConversation, **options: Any
 ) -> UserConnection:
-    """Return the connection to the models of simulated users; `options`: what else it takes."""
+    """Return the connection to simulated users' models; `options`: further arguments."""
     from pytest_ltm.judges.model_calls import BudgetedCaller
     from pytest_ltm.users.user_connection import (
         USER_MODEL_NAME,
@@ -100,7 +100,7 @@ def users_for(
             who=USER_MODEL_NAME,
             error=_errors.UserError,
         )
-        # a list of messages spends nothing
+        # A list of messages costs nothing.
         account = None if name == SCRIPTED else inputs.account
         return BudgetedCaller(
             call,
@@ -135,7 +135,7 @@ def connection_of(
     trial: int = 0,
     **options: Any,
 ) -> JudgeConnection:
-    """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
+    """Return a connection to a judge; `of`: the caller, from which the retry delays' random numbers are derived."""
     from pytest_ltm.judges.connection import JudgeCache, JudgeConnection
     from pytest_ltm.judges.judge_registry import JUDGE_NAME
 
@@ -172,10 +172,10 @@ def call_of(
     note: type[JudgeRetry],
     **names: Any,
 ) -> ModelCaller:
-    """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
+    """Return the caller of a model other than the agent; each attempt that is retried is recorded in the timings.
 
-    `rng`: the chance of waits between attempts. `names`: what its faults are called,
-    and what they are.
+    `rng`: the random numbers of retry delays. `names`: the names and types used for its
+    faults.
     """
     from pytest_ltm.judges.model_calls import ModelCaller
 
@@ -196,8 +196,8 @@ def call_of(
 
 
 def fatal_exceptions() -> tuple[type[BaseException], ...]:
-    """Return what ends the pytest session when it is raised in a call."""
-    # A worker that leaves the session breaks xdist, which waits for it: there
+    """Return the exceptions that end the pytest session when they are raised in a call."""
+    # A worker that leaves the session breaks xdist, which waits for it: there,
     # `pytest.exit` is a fault like any other.
     in_worker = "PYTEST_XDIST_WORKER" in os.environ
     if in_worker:

@@ -1,8 +1,7 @@
 """ConcurrentRunner: plays several conversations of a run at once in this process (`--ltm-concurrency`).
 
 Bodies, fixtures and hooks run on the main thread, one at a time, so pytest's state is
-never shared; only what takes its time elsewhere overlaps. Items are reported as they
-end.
+never shared; only waits for other threads overlap. Items are reported as they end.
 """
 
 from __future__ import annotations
@@ -42,39 +41,38 @@ if TYPE_CHECKING:
     from pytest_ltm.api.journal import ConversationName
     from pytest_ltm.api.session import PlayedConversation, RunSettings
 
-# How many conversations `auto` plays at most.
+# The maximum number of conversations for `auto`.
 AUTO: Final = 64
-# Seconds that agents may compute before anybody is told.
+# Seconds of computing by agents that are worth a notice.
 MUCH: Final = 2.0
-# Files that a conversation has open, about: its journal, timings and lock, and what its
-# agent talks over.
+# The approximate number of open files per conversation: its journal, timings and lock,
+# and its agent's connections.
 FILES_PER_CONVERSATION = 8
-# Kinds of agents whose replies come from elsewhere, and of models that a memory system
-# asks.
+# Kinds of agents with remote replies, and of models used by a memory system.
 _REMOTE = frozenset({"http", "cmd"})
 
 
 def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
-    """Return how many conversations of an agent may be played at once; 0: it is played with nobody else.
+    """Return how many of an agent's conversations may be played at once; 0: it is played alone.
 
-    `wanted`: as many as the option says; None: what suits the agent. `jumps`: the
-    process's clock shows the time.
+    `limit`: the number given by the option; None: as suits the agent. `jumps`: the
+    process's clock shows the simulated time.
     """
     if read_attribute(source.definition, "main_thread") is True or (
         jumps and not source.apart
     ):
         return 0
     if source.unlimited:
-        return 1  # a person
+        return 1  # A person.
     safe = read_attribute(source.definition, "thread_safe") is True
     if not (
         source.owned or safe or read_attribute(source.definition, "stateless") is True
     ):
-        return 1  # one object, which is put back between conversations
+        return 1  # One object, which is restored between conversations.
     if limit is not None:
         return limit
     reply: Any = read_attribute(source.definition, "reply", source.definition)
-    # what ts:, memory: and others ask
+    # The model used by ts:, memory: and others.
     inner = spec_within(source).split(":")[1:2] if source.kind else []
     waits = (
         source.apart
@@ -87,7 +85,7 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
 def limit_conversations(
     sources: Mapping[str, AgentSource], settings: RunSettings
 ) -> tuple[int, dict[str, int]]:
-    """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
+    """Return how many conversations may be played at once in total, and by agent label; {}: one at a time."""
     limit = settings.concurrency
     jumps = settings.time == "jump"
     by_label = {
@@ -97,13 +95,14 @@ def limit_conversations(
     for label, source in sources.items():
         source.at_once = by_label[label] > 1
     if any(number > 1 for number in by_label.values()):
-        share_in_thread()  # the loop of those that overlap must turn while a body has the main thread
+        # The shared loop must run while a body occupies the main thread.
+        share_in_thread()
     return limit or AUTO, by_label if any(by_label.values()) else {}
 
 
 def allow_files(limit: int) -> None:
-    """Let this process have as many files open; ConfigurationError if that is more than it may allow itself."""
-    if sys.platform == "win32":  # which has no such limit
+    """Raise this process's limit of open files; ConfigurationError if the system does not allow enough."""
+    if sys.platform == "win32":  # Windows has no such limit.
         return
     import resource
 
@@ -123,54 +122,54 @@ class ConversationHost(Protocol):
     """The run whose conversations are played at once."""
 
     to_come: list[ConversationName]
-    """Those that have not begun, in their order."""
+    """The conversations that have not begun, in order."""
     most_at_once: int
     of_agent: dict[str, int]
-    """How many of one agent may be played at once, by label."""
+    """The maximum number played at once, by agent label."""
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the session is to stop."""
+        """Whether the session is stopping."""
 
     def begin_conversation(self, name: ConversationName) -> PlayedConversation:
         """Open a conversation."""
 
     def note_over(self, played: PlayedConversation) -> None:
-        """A conversation has ended."""
+        """Called when a conversation has ended."""
 
     def end_session(self, fault: DiskFault) -> None:
-        """A disk has failed."""
+        """Called when a disk has failed."""
 
 
 class ConcurrentRunner:
-    """The conversations of a run that are being played; after adding some that are to come, call `look_up`."""
+    """The conversations being played; call `look_up` after adding to `to_come`."""
 
     def __init__(self, run: ConversationHost) -> None:
         self._run = run
         self._hub = Hub(_aside)
         self._names: list[ConversationName] = []
-        """Those that are being played."""
+        """The names of the conversations being played."""
         self.playing: list[PlayedConversation] = []
         """Those of them that are open."""
         self._error: BaseException | None = None
         self._has_room = True
-        """Others may begin, as far as is known."""
+        """Whether others may begin, as far as known."""
         self._began = stopwatch_seconds()
         self._busy: dict[str, float] = defaultdict(float)
-        """Seconds that agents have computed."""
+        """Seconds of computing by agents."""
         self._fewer = ""
-        """Why not as many were played as were to be."""
+        """Why fewer conversations were played than allowed."""
         self._routed = ExitStack()
         self._routed.enter_context(route_agent_output())
 
     def look_up(self) -> None:
-        """Begin others if there are any, and stop if the session is to; callable in any thread."""
+        """Begin others if there are any, and stop if the session is stopping; callable in any thread."""
         self._has_room = True
         self._hub.look_up()
 
     @property
     def notices(self) -> list[str]:
-        """Why it took longer than it might."""
+        """Notices on why it took longer than necessary."""
         seconds = stopwatch_seconds() - self._began
         computed = sum(self._busy.values())
         result = [self._fewer] if self._fewer else []
@@ -180,7 +179,7 @@ class ConcurrentRunner:
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
-        # An async agent that blocks keeps the one loop of all of them from turning.
+        # An async agent that blocks stops the loop shared by all of them.
         for agent_name, blocked in blocked_seconds().items():
             if blocked > MUCH and blocked > seconds / 4:
                 result.append(
@@ -190,13 +189,13 @@ class ConcurrentRunner:
         return result
 
     def play_until(self, reported: Callable[[], bool]) -> None:
-        """Play until an item has been reported, or something stops the session: then until everything is closed."""
+        """Play until an item is reported, or until everything is closed if the session stops."""
         with self._to_the_end():
             while not (reported() or self._run.is_stopping):
                 self._begin_some()
                 if not (reported() or self._run.is_stopping):
                     self._step()
-            # After the last item pytest asks for nothing more.
+            # After the last item, pytest makes no further calls.
             while (
                 self._names
                 and not self._run.to_come
@@ -205,13 +204,13 @@ class ConcurrentRunner:
                 self._step()
 
     def finish(self) -> None:
-        """Play what has begun to its end, and begin nothing; what agents say is no longer kept after `close`."""
+        """Play the begun conversations to their ends; agents' output is no longer captured after `close`."""
         with self._to_the_end():
             while self._names and not self._run.is_stopping:
                 self._step()
 
     def close(self) -> None:
-        """Stop what is still being played."""
+        """Stop the conversations still being played."""
         try:
             self._hub.cancel()
             while self._names:
@@ -246,7 +245,7 @@ class ConcurrentRunner:
     def _begin_some(self) -> None:
         if not self._has_room:
             return
-        self._has_room = False  # until one has ended
+        self._has_room = False  # Until one has ended.
         for name in self._run.to_come[:]:
             if len(self._names) >= self._run.most_at_once:
                 return
@@ -279,7 +278,7 @@ class ConcurrentRunner:
         thread.leaving = True
         if playing is not None:
             with self._keeping_errors():
-                playing.close("interrupted")  # nothing happens where it has been closed
+                playing.close("interrupted")  # Does nothing if it was closed already.
             self.playing.remove(playing)
             self._run.note_over(playing)
         self._busy[name.agent] += thread.busy
@@ -288,14 +287,14 @@ class ConcurrentRunner:
 
     @contextmanager
     def _keeping_errors(self) -> Iterator[None]:
-        """Keep what is raised in a conversation's thread: it is raised again where pytest is."""
+        """Store exceptions raised in a conversation's thread, to be raised again in pytest's code."""
         try:
             yield
         except Stopped:
             pass
         except DiskFault as fault:
             self._run.end_session(fault)
-        except BaseException as error:  # noqa: BLE001 - said above
+        except BaseException as error:  # noqa: BLE001 - see the docstring
             self._error = self._error or error
 
 

@@ -1,4 +1,4 @@
-"""Cost of a run: prices, the budget and what is known of both before anything is sent."""
+"""Costs of a run: prices, the budget, and what is known of both before anything is sent."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _NO_USAGE = (
 
 
 class KnownPrice(Struct, frozen=True, kw_only=True):
-    """What is known of the cost of an agent, or of the judge, before it says anything."""
+    """What is known of the cost of an agent or the judge before its first reply."""
 
     tariff: _cost.Tariff
     source: str = ""
-    """Where a price comes from, for readers."""
+    """The source of the price, for readers."""
     untold: bool = False
-    """No dollars will be known: no price is, and it does not say that it reports them."""
+    """The cost in dollars will be unknown: there is no price, and it does not declare to report dollars."""
     unmetered: bool = False
-    """It reports neither dollars nor the tokens to which a price could apply."""
+    """It reports neither dollars nor tokens to which a price could apply."""
     refused: str = ""
-    """Why a budget in dollars keeps it from being asked, of the model of a simulated user."""
+    """Why a simulated user's model may not be asked under a budget in dollars."""
 
 
 def _known_price(
@@ -50,7 +50,7 @@ def _known_price(
     untold: bool = False,
     unmetered: bool = False,
 ) -> KnownPrice:
-    """Return what is known of a cost before anything is said; `given`: the price that the options name."""
+    """Return what is known of a cost in advance; `price`: the price given in the options."""
     from pytest_ltm.agents.spec_facts import model_of
 
     if price is not None:
@@ -72,7 +72,7 @@ def _known_price(
 
 
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
-    """Return what an agent is declared to report of usage and cost; None where nobody knows."""
+    """Return the usage and cost fields that an agent declares to report; None if unknown."""
     declared: Any = source.definition
     if inherits(declared, Promised):
         promised: frozenset[str] | None = declared.reports
@@ -84,7 +84,7 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
 def _annotated_reports(declared: Any) -> frozenset[str] | None:
     function = getattr(declared, "reply", declared)
     annotation = inspect.signature(function).return_annotation
-    # Its text, since an annotation may be a string, an Optional, or an awaitable of the
+    # As text, since an annotation may be a string, an Optional, or an awaitable of the
     # class.
     if "Reply" in str(annotation):
         return frozenset({"usage", "cost_usd"})
@@ -94,7 +94,7 @@ def _annotated_reports(declared: Any) -> frozenset[str] | None:
 
 
 class RunCosts:
-    """Prices of agents and judge in one run, and its budget; a plugin of the process that begins the run."""
+    """The prices of agents and judge in one run, and its budget; a plugin of the process that begins the run."""
 
     def __init__(
         self,
@@ -134,9 +134,9 @@ class RunCosts:
             self._budget = Budget(self._limits, Shared(folder / _cost.LEDGER))
 
     def user(self, name: str) -> KnownPrice:
-        """Return what is known of the cost of a simulated user's model, by the name that records give it."""
-        # Only a test knows its users' models, so their prices are looked up when the
-        # first message is due.
+        """Return the known cost of a simulated user's model, by its name in records."""
+        # Only a test knows its users' models, so their prices are looked up at the
+        # first message.
         if name not in self._users:
             cost = _known_price(
                 self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED
@@ -149,19 +149,19 @@ class RunCosts:
         return self._users[name]
 
     def larger_budget(self) -> str:
-        """Return the options of a budget with which the run can go on; "" where nothing is limited."""
+        """Return the budget options that allow the run to continue; "" if nothing is limited."""
         if self._budget is None:
             return ""
         return self._budget.doubled_limits()
 
     def account(self, conversation: str, *, agent: str) -> _cost.Account | None:
-        """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
+        """Return the account that a conversation charges; None if nothing is limited."""
         if self._budget is None:
             return None
         return self._budget.account(conversation, agent=agent)
 
     def check(self) -> None:
-        """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
+        """Raise UsageError for a budget in dollars that cannot be enforced, or for prices of unknown agents."""
         labels = [*self.agents, _cost.JUDGE, _cost.USER]
         for label in (label for label in self._prices.by_label if label not in labels):
             raise pytest.UsageError(
@@ -185,11 +185,11 @@ class RunCosts:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Begin the ledger, in the run folder, with what the run has spent before it was resumed."""
+        """Create the ledger in the run folder, with the spending of the run before it was resumed."""
         if self._budget is None:
             return
-        # A budget is the run's, not the session's: what was spent before it was resumed
-        # counts, checks included.
+        # A budget belongs to the run, not to the session: spending before a resumption
+        # counts, including checks.
         from pytest_ltm.records.run_spending import spent_by_run
 
         spent = spent_by_run(
@@ -201,12 +201,12 @@ class RunCosts:
         self._budget.begin(spent)
 
     def tariff_of(self, agent: str) -> _cost.Tariff:
-        """Return what the replies of an agent cost, as far as it is known."""
+        """Return the known prices of an agent's replies."""
         cost = self.agents.get(agent)
         return _cost.Tariff() if cost is None else cost.tariff
 
     def pytest_report_header(self) -> list[str]:
-        """Say prices and budget, where there is anything to say."""
+        """Return header lines with prices and budget, if there are any."""
         priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
         prices = [
             f"{label} {cost.tariff.price} ({cost.source})"

@@ -1,4 +1,4 @@
-"""DryRun: `--ltm-dry-run`, the schedule that would be run and what it would take; nothing is sent."""
+"""DryRun: `--ltm-dry-run` estimates the schedule and the cost of a run; nothing is sent."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chatty:
-    """A simulated user's model that never ends; `note` is told what each message would take."""
+    """A simulated user's model that uses all its turns; `note` is called with the usage of each message."""
 
     note: Callable[[TokenUse], object]
 
     def assess(self, question: UserQuestion, /) -> str:
-        """Return a message of ordinary length that mentions all it has to, the last one where no turn is left."""
+        """Return a message of ordinary length that mentions all required facts; it ends the talk at the last turn."""
         text = " ".join([*question.facts, *["and so on"] * (MESSAGE // 3)])
         length = MESSAGE + count_tokens(" ".join(question.facts))
         self.note(
@@ -75,7 +75,7 @@ class Chatty:
 
 
 class Rehearsed(ConversationMode):
-    """A conversation with a simulated agent of the same capabilities; `kept` is told what it would take."""
+    """A conversation with a simulated agent of the same capabilities; `keep_forecast` gets its forecast."""
 
     withheld = "dry run: no agent was called"
 
@@ -92,7 +92,7 @@ class Rehearsed(ConversationMode):
         self._simulated: CostSimulator
 
     def open(self, site: ConversationFactory) -> OpenConversation:
-        """Open nothing: nothing is written."""
+        """Return a conversation without files: nothing is written."""
         assumed = self.inputs.settings.assumed_reply
         self._simulated = CostSimulator(
             profile_of(self.inputs.source), site.counter, site.clock, assumed=assumed
@@ -107,7 +107,7 @@ class Rehearsed(ConversationMode):
     def judge(
         self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
-        """Return the connection to a judge that is content with everything."""
+        """Return the connection to a judge that approves everything."""
         inputs = self.inputs
         if inputs.settings.judge.is_none:
             return None
@@ -134,7 +134,7 @@ class Rehearsed(ConversationMode):
         )
 
     def users(self, opened: OpenConversation) -> UserConnection:
-        """Return the connection to users that talk as long as they may; a list of messages is said as it is."""
+        """Return the connection to users that use all their turns; a list of messages is used unchanged."""
 
         def pretend(model: Any, name: str) -> BudgetedCaller:
             def note(use: TokenUse) -> None:
@@ -151,14 +151,14 @@ class Rehearsed(ConversationMode):
     def end_example(
         self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult
     ) -> ScenarioResult:
-        """Note when the example spoke, and what kept it from its end."""
+        """Record when the example spoke, and what prevented its end."""
         example = lane.example
         if ending.unplayable is not None:
             self._unplayed.append(f"{example.scenario}: {ending.unplayable}")
         self._cut += body.assertion is not None or (
             ending.error is not None and body.is_begun
         )
-        # One that could not be played has said nothing, and has no bar.
+        # An example that could not be played said nothing, and has no bar.
         if lane.own:
             starts = tuple(exchange.start for exchange in lane.own)
             end = lane.own[-1].end
@@ -180,7 +180,7 @@ class Rehearsed(ConversationMode):
         stopped: bool,
         replaying: bool,
     ) -> None:
-        """Tell what it would take; nothing is written."""
+        """Forward the forecast; nothing is written."""
         if stopped:
             return
         transcript = conversation.channel.transcript
@@ -236,12 +236,12 @@ _NOT_WITH = {
 
 
 class DryRun:
-    """Holds every conversation with a simulated agent, and shows what came of it."""
+    """Plays every conversation with a simulated agent, and shows the forecast."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
         self._found: dict[tuple[str, str], Forecast] = {}
-        """What was forecast, by agent and memory span."""
+        """The forecasts by agent and memory span."""
         self._probes: Mapping[str, TokenUse] = {}
         self._reports: dict[object, pytest.TestReport] = {}
         option = run.config.option
@@ -250,29 +250,29 @@ class DryRun:
                 raise pytest.UsageError(
                     f"--ltm-dry-run: not with --{name.replace('_', '-')}: {reason}"
                 )
-        # it is over sooner than workers are there
+        # It is over before workers would have started.
         option.dist = "no"
         option.tx = []
         option.numprocesses = None
 
     def pytest_report_header(self) -> str:
-        """Say that nothing happens."""
+        """Return a header line saying that nothing is sent."""
         return "ltm: dry run: no agent or judge is called, nothing is written"
 
     def pytest_ltm_conversation_mode(
         self,
     ) -> Callable[[ConversationInputs], ConversationMode]:
-        """Hold conversations with simulated agents."""
+        """Compose conversations with simulated agents."""
         return partial(Rehearsed, keep_forecast=partial(add_forecast, self._found))
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> None:
-        """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
+        """Estimate the probe if the run would have one; a dry run is never refused."""
         probe: Any = self._run.config.pluginmanager.get_plugin("ltm-probe")
         self._probes = probe.forecast(session)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
-        """Have the terminal keep one report of those that it counts alone: a hundred thousand fill the memory."""
+        """Let the terminal keep one report of those that it only counts: a hundred thousand would fill the memory."""
         yield
         option = self._run.config.option
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
@@ -288,7 +288,7 @@ class DryRun:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
-        """Print the schedule and the figures below all that pytest has to say."""
+        """Print the schedule and the figures below pytest's own summary."""
         yield
         if not self._found:
             return

@@ -1,10 +1,10 @@
-"""The hub: the threads of many conversations at once in one process, and who goes on next.
+"""The hub: the threads of many concurrent conversations in one process, and their scheduling.
 
-Conversations run in greenlets on the main thread, one at a time. Where one needs what
-takes its time (a reply, a judge's grade, a wait between two attempts) it makes a
-request of its own thread and switches to the hub, which lets the others go on
-meanwhile. Agents are made, asked, saved and closed in that thread: they may keep what
-belongs to one.
+Conversations run in greenlets on the main thread, one at a time. For an operation that
+takes time (a reply, a judge's grade, a wait between two attempts), a conversation sends
+a request to its own thread and switches to the hub, which lets the others continue in
+the meantime. Agents are created, asked, saved and closed in that thread: they may keep
+thread-local objects.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from pytest_ltm.api.storage import paused_since as was_paused
 
 T = TypeVar("T")
 
-# Seconds that a thread has for coming back from a call that nobody waits for any more.
+# Seconds that a thread has for returning from an abandoned call.
 GRACE = 0.5
-# The characters that are kept, from the beginning and from the end, of what an agent
-# prints during one call.
+# The number of characters kept of an agent's output during one call, from its beginning
+# and from its end.
 MAX_KEPT_OUTPUT = 2**23
 
 
 class CapturedOutput:
-    """What is printed, logged and warned of in one thread; `level`: from which logs are wanted."""
+    """The captured output, logs and warnings of one thread; `level`: the lowest level of logs wanted."""
 
     def __init__(self) -> None:
         self.level = logging.WARNING
@@ -64,7 +64,7 @@ class CapturedOutput:
         self._room = self._last_room = MAX_KEPT_OUTPUT
 
     def add(self, say: Callable[[], object], size: int = 0) -> None:
-        """Keep it; of very much only the beginning and the end are kept."""
+        """Keep an output for replay; of a very long one, only the beginning and the end."""
         if self._room > 0:
             self._room -= size
             self._parts.append(say)
@@ -75,7 +75,7 @@ class CapturedOutput:
             self._last_room += self._last.popleft()[1]
 
     def take(self) -> list[Callable[[], object]]:
-        """Return what was said since this was last asked."""
+        """Return the output since the last call."""
         parts = [*self._parts, *(say for say, _ in self._last)]
         if parts:
             self._forget()
@@ -83,7 +83,7 @@ class CapturedOutput:
 
 
 class HubRequest:
-    """Something that a conversation waits for; without a `call`, for a time or a turn."""
+    """An operation that a conversation waits for; without a `call`, a time or a turn."""
 
     def __init__(
         self, thread: OwnThread, call: Callable[[], Any] | None, seconds: float | None
@@ -99,19 +99,19 @@ class HubRequest:
         self.value: Any = None
         self.error: BaseException | None = None
         self.busy = 0.0
-        """Seconds of the processor that it took."""
+        """The processor time it took, in seconds."""
         self.ended = 0.0
-        """When it was answered; 0: it was not yet."""
+        """When it was answered; 0: not yet."""
         self.answers: SimpleQueue[HubRequest | None]
         self._pauses = process_pauses()
 
     def start(self) -> None:
-        """Let its time begin."""
+        """Start its time limit."""
         self._pauses = process_pauses()
         self.limit(self.seconds)
 
     def limit(self, seconds: float | None) -> None:
-        """Give it so many seconds from now on; None: no limit."""
+        """Limit it to some seconds from now on; None: no limit."""
         self.deadline = None if seconds is None else stopwatch_seconds() + seconds
 
     @property
@@ -120,7 +120,7 @@ class HubRequest:
         return was_paused(self._pauses)
 
     def result(self) -> Any:
-        """Return what came of it, or raise that."""
+        """Return its result, or raise its error."""
         if (
             self.error is None
             and self.deadline is not None
@@ -128,7 +128,7 @@ class HubRequest:
             and self.ended > self.deadline
             and not self.rings
         ):
-            # it came back before anybody looked
+            # It returned before its limit was checked.
             self.error = None if self.was_suspended else OutOfTime()
         if self.error is not None:
             raise self.error
@@ -136,7 +136,7 @@ class HubRequest:
 
 
 class _Serving(threading.Thread):
-    """Carries out requests one after the other; it never holds up the end of the process."""
+    """Executes requests in order; a daemon thread, which never delays the end of the process."""
 
     def __init__(self, output: CapturedOutput, context: Context) -> None:
         super().__init__(name="ltm-agent", daemon=True)
@@ -149,7 +149,7 @@ class _Serving(threading.Thread):
         self._changing = threading.Lock()
 
     def run(self) -> None:
-        """Run until it is left; what agents set in their context stays there from call to call."""
+        """Run until abandoned; changes of context by agents persist from call to call."""
         self._context.run(self._serve)
 
     def _serve(self) -> None:
@@ -166,7 +166,7 @@ class _Serving(threading.Thread):
             busy_before = thread_seconds()
             try:
                 request.value = request.call() if request.call else None
-            except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+            except BaseException as error:  # noqa: BLE001 - it is raised again for the requester
                 request.error = error
             request.busy = thread_seconds() - busy_before
             request.ended = stopwatch_seconds()
@@ -175,14 +175,14 @@ class _Serving(threading.Thread):
             request = None
 
     def limit_request(self, seconds: float | None) -> None:
-        """Give the call that is being served so many seconds from now on; None: no limit."""
+        """Limit the current request to some seconds from now on; None: no limit."""
         request = self.current
         if request is not None:
             request.limit(seconds)
-            request.answers.put(request)  # the hub must know
+            request.answers.put(request)  # Notify the hub of the new limit.
 
     def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
-        """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
+        """Raise an exception in a request that is still running, as soon as its thread runs Python code."""
         with self._changing:
             if self.current is not request:
                 request.is_given_up = True
@@ -193,20 +193,21 @@ class _Serving(threading.Thread):
             wake()
 
     def _let_go(self) -> None:
-        """Be interrupted no more; what was thrown too late is caught here."""
+        """Accept no more interruptions; an exception that was thrown too late is caught here."""
         while True:
             try:
                 with self._changing:
                     self.current = None
-                for _ in range(3):  # what was thrown comes where a loop turns
+                # A pending exception is raised at a loop's iteration.
+                for _ in range(3):
                     pass
-            except BaseException:  # noqa: BLE001, S112 - said above
+            except BaseException:  # noqa: BLE001, S112 - see the docstring
                 continue
             return
 
 
 class OwnThread:
-    """The thread of one conversation, as the conversation sees it."""
+    """The thread of one conversation, as seen by the conversation."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -216,21 +217,21 @@ class OwnThread:
         self._around: Callable[[], AbstractContextManager[object]] = nullcontext
         self._turn_counts: dict[Hashable, int] = {}
         self.pinned = 0
-        """Where it is not 0 everybody waits for a request: pytest is in the middle of something."""
+        """If not 0, the whole process waits for each request, because pytest is in the middle of an operation."""
         self.leaving = False
-        """Its conversation is being closed, so it may ask although nothing new is sent."""
+        """Its conversation is being closed, so it may make requests although nothing new is sent."""
         self.exchanging = False
         """It is in the middle of an exchange."""
         self.lag = 0.0
-        """Seconds that answers have waited for the conversation to go on."""
+        """Seconds for which answers have waited for the conversation to continue."""
         self.busy = 0.0
-        """Seconds of the processor that its calls took."""
+        """The processor time of its calls, in seconds."""
         self.context = copy_context()
-        """What the conversation runs in."""
+        """The context in which the conversation runs."""
         self.context.run(OWN_THREAD.set, self)
 
     def ask(self, call: Callable[[], T], seconds: float | None) -> T:
-        """Return what the call returns; OutOfTime after so many seconds."""
+        """Make the call in the thread and return its result; OutOfTime after `seconds`."""
         request = HubRequest(self, carry_over(call), seconds)
         self._hub.wait(request)
         self.busy += request.busy
@@ -243,7 +244,7 @@ class OwnThread:
         return result
 
     def pause(self, seconds: float) -> None:
-        """Wait so long."""
+        """Wait for some seconds."""
         request = HubRequest(self, None, seconds)
         request.start()
         self._hub.wait(request)
@@ -252,10 +253,10 @@ class OwnThread:
     def capture_logs(
         self, around: Callable[[], AbstractContextManager[object]], level: int
     ) -> Iterator[None]:
-        """What is said during the calls in the block is said again within `around`; `level`: which logs are wanted.
+        """Replay the output of calls made in the block within `around`; `level`: the lowest level of logs wanted.
 
-        They are those of one exchange, and all are made once the first is; Stopped
-        where nothing new is sent.
+        The calls belong to one exchange, and all are made once the first is; Stopped if
+        nothing new may be sent.
         """
         self.may_send()
         self._around = around
@@ -269,25 +270,25 @@ class OwnThread:
             self.exchanging = False
 
     def may_send(self) -> None:
-        """Raise Stopped where nothing new is sent."""
+        """Raise Stopped if nothing new may be sent."""
         if self._hub.stopping and not self.leaving:
             raise Stopped
 
     def wait_for_turn(self, turn: Hashable) -> None:
-        """Wait for a turn that one conversation at a time has; it may take it several times."""
+        """Wait for a turn that one conversation at a time can hold; it may be taken repeatedly."""
         if not self._turn_counts.get(turn) and not self._hub.take_turn(self, turn):
             return
         self._turn_counts[turn] = self._turn_counts.get(turn, 0) + 1
 
     def leave(self, turn: Hashable) -> None:
-        """Give it back as often as it was taken."""
+        """Release one hold on the turn."""
         if self._turn_counts.get(turn):
             self._turn_counts[turn] -= 1
             if not self._turn_counts[turn]:
                 self._hub.give_back(turn)
 
     def begin(self) -> _Serving:
-        """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
+        """Return the thread, started if necessary; RuntimeError if the system cannot create another one."""
         if self._serving is None:
             self._output = CapturedOutput()
             self._wake = threading.Event()
@@ -295,13 +296,11 @@ class OwnThread:
             context.run(WAKE.set, self._wake)
             serving = _Serving(self._output, context)
             serving.start()
-            self._serving = (
-                serving  # only now: a thread that could not be started is none
-            )
+            self._serving = serving  # only now: it may fail to start
         return self._serving
 
     def hand_over(self, request: HubRequest) -> None:
-        """Have the thread carry it out; from a call that nobody waits for any more it has a moment to come back."""
+        """Pass a request to the thread; if an abandoned call still occupies it, that has a moment to return."""
         request.start()
         serving = self.begin()
         if serving.current is not None:
@@ -309,14 +308,14 @@ class OwnThread:
         serving.requests.put(request)
 
     def replace_thread(self, request: HubRequest) -> None:
-        """Leave the thread to itself, which did not come back, and take another one."""
+        """Abandon the thread, which did not return, and use another one."""
         self.release()
         self.hand_over(request)
 
     def interrupt(
         self, request: HubRequest, kind: type[BaseException] = OutOfTime
     ) -> None:
-        """Raise it in the middle of a request."""
+        """Raise an exception in the middle of a request."""
         self._wake.set()
         if self._serving is not None:
             self._serving.interrupt(request, kind)
@@ -326,7 +325,7 @@ class OwnThread:
         self._wake.set()
 
     def release(self) -> None:
-        """Let the thread end once it comes back."""
+        """Let the thread end after its current call."""
         serving = self._serving
         self._serving = None
         if serving is not None:
@@ -335,10 +334,10 @@ class OwnThread:
 
 
 class Hub:
-    """Waits for the answers to the requests of all conversations, and lets each go on when its own has come.
+    """Waits for the answers to all conversations' requests, and resumes each conversation when its answer arrives.
 
-    `aside()` surrounds every switch away from a conversation: what it has put in place
-    in the process is taken out.
+    `aside()` surrounds every switch away from a conversation: its process-wide state is
+    removed in the meantime.
     """
 
     def __init__(
@@ -351,18 +350,18 @@ class Hub:
         self._deadlines: list[tuple[float, int, HubRequest]] = []
         self._numbers = itertools.count()
         self._turns: dict[Hashable, list[HubRequest]] = {}
-        """By what is taken, who waits for it."""
+        """The waiting requests by turn."""
         self._playing: list[OwnThread] = []
         self.stopping = False
         """Nothing new is sent."""
 
     @property
     def count(self) -> int:
-        """How many conversations are being played."""
+        """The number of conversations being played."""
         return len(self._playing)
 
     def start(self, play: Callable[[OwnThread], object]) -> None:
-        """Begin a conversation; it runs up to its first request."""
+        """Begin a conversation and run it up to its first request."""
         thread = OwnThread(self)
 
         def play_to_end() -> None:
@@ -378,17 +377,17 @@ class Hub:
         green.switch()
 
     def look_up(self) -> None:
-        """End the `step` that waits, or the next one; callable in any thread."""
+        """End the current wait in `step`, or the next one; callable in any thread."""
         self._answers.put(None)
 
     def step(self) -> None:
-        """Wait until a request is answered or its time is over, and let its conversation go on."""
+        """Wait until a request is answered or its time is over, then resume its conversation."""
         while self._deadlines:
             deadline, _, first = self._deadlines[0]
             if first.deadline == deadline and first in self._waiting:
                 break
-            # Its limit was changed after this entry was made, and a heap cannot alter
-            # an entry in its middle.
+            # Its limit was changed after this entry was created, and a heap cannot
+            # alter an entry in its middle.
             self._push_deadline(heapq.heappop(self._deadlines)[2])
         limit = None
         if self._deadlines:
@@ -401,7 +400,7 @@ class Hub:
         else:
             if request is None:
                 return
-            goes_on = bool(request.ended)  # else it has other limits now
+            goes_on = bool(request.ended)  # Otherwise its limit was changed.
         if not goes_on:
             self._push_deadline(request)
             return
@@ -410,7 +409,7 @@ class Hub:
             green.switch()
 
     def drain(self) -> None:
-        """Send nothing new: what only waits is stopped, what is in flight has its time."""
+        """Send nothing new: requests that only wait are stopped, those in flight have their time."""
         self.stopping = True
         for request in list(self._waiting):
             request.thread.wake()
@@ -418,17 +417,17 @@ class Hub:
                 self._throw(request)
 
     def cancel(self) -> None:
-        """Stop everything, also what is in flight; conversations may still close."""
+        """Stop everything, including requests in flight; conversations may still close."""
         self.stopping = True
         for request in list(self._waiting):
             if not request.thread.leaving:
                 request.thread.interrupt(request, Stopped)
                 self._throw(request)
 
-    # --- what conversations ask for
+    # --- requests of conversations
 
     def wait(self, request: HubRequest) -> None:
-        """Wait until it is answered; OutOfTime if its time is over, Stopped where nothing new is sent."""
+        """Wait for an answer; OutOfTime if its time is over, Stopped if nothing new may be sent."""
         thread = request.thread
         if request.call is None or not thread.exchanging:
             thread.may_send()
@@ -447,7 +446,7 @@ class Hub:
             thread.lag += max(stopwatch_seconds() - request.ended, 0.0)
 
     def take_turn(self, thread: OwnThread, turn: Hashable) -> bool:
-        """Wait until nobody has it; false where nobody can wait."""
+        """Wait until the turn is free; False if waiting is impossible here."""
         if turn in self._turns:
             if thread.pinned or getcurrent() is self._main:
                 return False
@@ -459,7 +458,7 @@ class Hub:
         return True
 
     def give_back(self, turn: Hashable) -> None:
-        """Let the next have it."""
+        """Pass the turn to the next request."""
         waiting = self._turns[turn]
         while waiting:
             request = waiting.pop(0)
@@ -469,18 +468,18 @@ class Hub:
                 return
         del self._turns[turn]
 
-    # --- its own
+    # --- internal
 
     def _block(self, request: HubRequest) -> None:
-        """Wait while everybody does."""
+        """Block the whole process until the request is answered."""
         if request.call is None:
             sleep_interruptibly(request.seconds or 0.0)
             return
         request.answers = SimpleQueue()
         request.thread.hand_over(request)
         while True:
-            # A request that waits for its thread gets its time when it begins, so
-            # nobody may wait for ever.
+            # A request that waits for its thread gets its limit when it begins, so the
+            # wait must be bounded.
             if request.deadline is None:
                 limit = GRACE
             else:
@@ -505,7 +504,7 @@ class Hub:
             )
 
     def _is_over(self, request: HubRequest) -> bool:
-        """Whether its conversation goes on, now that its time is over; else it has been interrupted."""
+        """Return whether its conversation resumes now that its time is over; if not, it was interrupted."""
         if request.call is None:
             return True
         if not request.has_begun:

@@ -1,4 +1,4 @@
-"""A conversation with an agent, new or resumed in its folder."""
+"""LiveMode: a conversation with an agent, new or resumed in its folder."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class AgentFactory:
-    """Makes the agents of one conversation, and what talks to them; `retried` is told of each attempt but the last."""
+    """Creates the agents of one conversation and their callers; `retried` is called for each retried attempt."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class AgentFactory:
         self._folder = folder
         self._label = label
         self._limit = None if source.unlimited else settings.reply_timeout
-        """For a reply, and for making an agent."""
+        """The time limit for a reply, and for creating an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
         self._retried = retried
         self.record = self._describe(None, (), 0)
-        """What the agent that was made last says of itself, or what can be said before one is made."""
+        """The record of the agent created last, or of what is known before one is created."""
 
     def make(self) -> AgentCaller:
-        """Make the next agent; AgentError if it cannot be made."""
+        """Create the next agent; AgentError if that fails."""
         return self._spoken_to(
             self._source.make(
                 fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
@@ -126,7 +126,7 @@ class AgentFactory:
     def _describe(
         self, configuration: Any, capabilities: Iterable[str], max_tokens: int
     ) -> _recording.AgentRecord:
-        """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
+        """Return the record of an agent; `configuration`: JSON values without cycles."""
         spec = self._source.spec
         shown_configuration = None
         if configuration is not None:
@@ -142,9 +142,9 @@ class AgentFactory:
         )
 
     def differences(self, recordings: Iterable[_recording.Recording]) -> list[str]:
-        """Return a sentence for each difference between the recorded agents and one that is made to be looked at.
+        """Return a sentence for each difference between the recorded agents and a sample.
 
-        AgentError if it cannot be made.
+        AgentError if the sample cannot be created.
         """
         self._spoken_to(
             self._source.sample(
@@ -185,7 +185,7 @@ class LiveMode(ConversationMode):
         return self._resume(site, script, recording)
 
     def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
-        """Write nothing: the folder is another's, or cannot be read."""
+        """Write nothing: the folder is in use, or cannot be read."""
         self._untouched = True
         timings = Timings()
         port = self._answering(self._supply.make, site, timings)
@@ -263,7 +263,9 @@ class LiveMode(ConversationMode):
             site.clock.jump_to_recorded(recording.header.now)
 
         def make() -> AgentCaller:
-            if stuck:  # no agent can be restored: the record is played to its end, and no further
+            # No agent can be restored: the record is replayed to its end, and no
+            # further.
+            if stuck:
                 raise _errors.ConversationOver(stuck)
             speaker = self._supply.make()
             if texts := _recording.agent_differences(recording, self._supply.record):
@@ -299,8 +301,8 @@ class LiveMode(ConversationMode):
     ) -> LivePort:
         inputs = self.inputs
         receiver = inputs.config.stash.get(RECEIVER, None)
-        # Kept for what the factory, which was made before it, tells of attempts: they
-        # are noted in its timings.
+        # Stored for the factory, which was created earlier and records retries in this
+        # port's timings.
         self._live = site.live_port(
             make,
             timings,
@@ -315,11 +317,11 @@ class LiveMode(ConversationMode):
     def judge(
         self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeConnection | None:
-        """Return the connection to the run's judge, None where it has none."""
+        """Return the connection to the run's judge; None if it has none."""
         return judge_for(self.inputs, opened, known)
 
     def users(self, opened: OpenConversation) -> UserConnection:
-        """Return the connection to users' models; where an agent is replayed, so are they."""
+        """Return the connection to users' models; if an agent is replayed, so are they."""
         source = self.inputs.source
         if source.kind != "replay":
             return users_for(self.inputs, opened)
@@ -333,7 +335,7 @@ class LiveMode(ConversationMode):
         return users_for(self.inputs, opened, recalled=recalled)
 
     def notices(self, conversation: Conversation) -> list[str]:
-        """Return which required capabilities the agent has only in part."""
+        """Return a notice for each required capability that the agent has only in part."""
         required = _required_capabilities(conversation.plan)
         if conversation.ended_because or required <= conversation.channel.capabilities:
             return []
@@ -347,12 +349,12 @@ class LiveMode(ConversationMode):
         stopped: bool,
         replaying: bool,
     ) -> None:
-        """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
+        """Write the results, and delete the checkpoints if the conversation cannot be resumed."""
         recorded = None
         if self._untouched or replaying:
             recorded = recorded_result(self.inputs.folder)
         if recorded is not None:
-            # what is recorded is not repeated: it gets what it lacks
+            # Recorded results are not repeated, only completed.
             scored = {row.id: row for row in recorded.scenarios if row.scored}
             rows = tuple(scored.get(row.id, row) for row in result.scenarios)
             notices = (*recorded.notices, *result.notices)
@@ -377,7 +379,7 @@ def _required_capabilities(plan: Plan) -> set[str]:
 
 
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
-    """Return what a header says of the agent in the conversation of a plan."""
+    """Return the header's data about the agent in the conversation of a plan."""
     needed = _required_capabilities(plan)
     if plan.compact:
         needed.add(Compacts.__name__)
@@ -395,7 +397,7 @@ def checkpoints_of(folder: Path) -> Checkpoints:
 
 
 def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
-    """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
+    """Return the readable part of a conversation's journal, and why no agent could resume it, or ""."""
     recording = None
     stuck = ""
     try:

@@ -1,4 +1,4 @@
-"""The modes of a run: resumed, scored again, rehearsed, several conversations at once, several processes."""
+"""The modes of a run: live, resumed, rescored, rehearsed, with concurrent conversations, with several processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
-    """Register the option of traces."""
+    """Register the option for traces."""
     from pytest_ltm.modes.traces_option import TRACES
 
     register(TRACES)
@@ -35,7 +35,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Iterator[None]:
-    """Take over the command line of a run that is taken up again, before conftests are looked for."""
+    """Restore the command line of a resumed or rescored run, before conftests are looked for."""
     option = early_config.known_args_namespace
     if option.ltm_resume is not None or option.ltm_rescore is not None:
         from pytest_ltm.modes.resume_command_line import take_over
@@ -46,7 +46,7 @@ def pytest_load_initial_conftests(
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_start(config: pytest.Config) -> None:
-    """Have this session's kinds of agents used, what they replace named, and their spans received."""
+    """Use this session's kinds of agents, report replaced parts of Python, and receive spans."""
     from pytest_ltm.api import is_given
     from pytest_ltm.modes.agent_sources import use_session_kinds
     from pytest_ltm.modes.replaced import ReplacedParts
@@ -78,10 +78,10 @@ def _register_filters(config: pytest.Config) -> None:
 
 @hookimpl(wrapper=True, tryfirst=True)
 def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
-    """Register the mode before all other features, and what speaks to other processes after them.
+    """Register the mode before all other features, and the plugins for other processes after them.
 
-    The hooks of pytest are called from the last that was registered: xdist's side hears
-    of items first, and what resuming or scoring again refuses comes before the gate.
+    pytest calls hooks in reverse order of registration: xdist's side gets items first,
+    and refusals of resuming or rescoring come before the gate.
     """
     from pytest_ltm.modes.signals import Signals
 
@@ -148,7 +148,7 @@ def _register_xdist(run: LtmRun) -> None:
 
 @hookimpl(trylast=True)
 def pytest_ltm_conversation_mode() -> Callable[[ConversationInputs], ConversationMode]:
-    """Hold conversations with agents, where no other mode was asked for."""
+    """Compose conversations with agents, if no other mode was requested."""
     from pytest_ltm.modes.live import LiveMode
 
     return LiveMode
@@ -158,7 +158,7 @@ def pytest_ltm_conversation_mode() -> Callable[[ConversationInputs], Conversatio
 def pytest_ltm_choose_agents(
     config: pytest.Config, ltm_dir: Path
 ) -> tuple[AgentChoice, ...]:
-    """Return the agents that the options name, recorded ones by the ids of their runs."""
+    """Return the agents named by the options, with run ids for recorded ones."""
     from pytest_ltm.modes.agent_sources import chosen_agents, fix_latest
 
     return fix_latest(config, chosen_agents(config), ltm_dir)
@@ -168,7 +168,7 @@ def pytest_ltm_choose_agents(
 def pytest_ltm_agent_sources(
     config: pytest.Config, settings: RunSettings, acts: bool, rehearses: bool
 ) -> tuple[Mapping[str, AgentSource], RunSettings]:
-    """Return where the agents come from, and the settings with the specs that results will name."""
+    """Return the sources of the agents, and the settings with the specs to be named in results."""
     from pytest_ltm.modes.agent_sources import sources_of_run
 
     return sources_of_run(config, settings, acts=acts, rehearses=rehearses)
@@ -188,7 +188,7 @@ def pytest_ltm_reply_count(spec: str, ltm_dir: Path) -> Count | None:
 
 @hookimpl(trylast=True)
 def pytest_ltm_costs(run: LtmRun) -> RunCosts:
-    """Return prices and budget, as the options name them."""
+    """Return prices and budget, as given by the options."""
     from pytest_ltm.modes.costs import RunCosts
 
     return RunCosts(run.settings, run.sources, run.folder.path, spends=run.plays)

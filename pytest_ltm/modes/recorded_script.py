@@ -1,4 +1,4 @@
-"""RecordScript: a recorded conversation that is said again, to be scored again."""
+"""RecordScript: repeats a recorded conversation in order to rescore it."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from pytest_ltm.records.playback import (
 
 NO_USER = "it asks its simulated user's model something else"
 _HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
-# What happens by itself in a conversation that is held again; the script begins, jumps
-# and ends as recorded.
+# Events that follow from the bodies in a repeated conversation; beginnings, jumps and
+# ends come from the record.
 _TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 
 
-# --- RecordScript: follows a record instead of an agenda, and so needs no agent and no
+# --- RecordScript: follows a record instead of an agenda, so it needs no agent and no
 # filler.
 
 CUT_SHORT = "its record ends here: the run that is scored again is not finished"
 
 
 class RecordScript(ConversationScript):
-    """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
+    """Repeats a record; `kept_ending(example)` returns the ending of an example that cannot be rescored.
 
-    `passed` must observe the conversation, so that the record keeps up with it.
+    `skip_passed` must observe the conversation, so that the record keeps up with it.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class RecordScript(ConversationScript):
         self._lanes: dict[str, Lane] = {}
         self._waiting: set[int] = set()
         self._history_count = 0
-        """How many exchanges of the history have been told."""
+        """The number of exchanges of the history told so far."""
         self._parts: deque[str] = deque()
-        """What is left to be told of the next."""
+        """The remaining parts of the current exchange."""
 
     @property
     def has_early_end(self) -> bool:
-        """Whether the recorded conversation could not go on, and says why."""
+        """Whether the recorded conversation ended early, with a reason."""
         return bool(self._playback.record.ended_early)
 
     def skip_passed(self, event: events.Event) -> None:
-        """Go on in the record by what has been said or has ended again."""
+        """Advance in the record past an event that was repeated."""
         recorded = self._playback.next
         same = type(recorded) is type(event)
         if (same and isinstance(event, _TAKEN)) or (
@@ -87,7 +87,7 @@ class RecordScript(ConversationScript):
             self._playback.skip()
 
     def next(self, conversation: Conversation) -> Action | None:
-        """Return what the record has next."""
+        """Return the next action in the record."""
         self._lanes = self._lanes or {
             lane.example.key: lane for lane in conversation.lanes
         }
@@ -122,17 +122,17 @@ class RecordScript(ConversationScript):
                 | events.SessionBegan(example=name)
                 | events.Watcher(example=name)
             ):
-                # A waiting body that waited again, or began to watch, goes on as soon
+                # A waiting body that waited again, or began to watch, continued as soon
                 # as its wait was over.
                 action = self._resumed(name)
                 if action is None:
-                    self._playback.skip()  # of an example that is not here
+                    self._playback.skip()  # Of an example that is not selected.
             case event:
                 action = self._repeat_event(conversation, event)
         return action
 
     def decide_ahead(self, conversation: Conversation, lane: Lane) -> Iterator[Action]:
-        """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
+        """Yield recorded ends of other examples before this one continues; ConversationOver if the record ends here."""
         while (event := self._playback.next) is not None:
             match event:
                 case events.End(example=str(name)) if name != lane.example.key:
@@ -159,7 +159,7 @@ class RecordScript(ConversationScript):
         | events.SessionBegan
         | events.Watcher,
     ) -> None:
-        """Raise ScriptChanged if the record has something else."""
+        """Raise ScriptChanged if the record differs."""
         event = self._playback.next
         if isinstance(event_made, events.SessionBegan):
             if event_made != event:
@@ -185,7 +185,7 @@ class RecordScript(ConversationScript):
             )
 
     def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
-        """Raise AgentFault for a reply that was scored when it came, and is not an answer by its account."""
+        """Raise AgentFault for a recorded reply that was scored at the time, but is not an answer by its account."""
         reply = record.replies[exchange.number]
         outcome = account_of(
             reply.text,
@@ -206,24 +206,24 @@ class RecordScript(ConversationScript):
         lane: Lane,
         wait: events.WaitBegan,
     ) -> None:
-        """Remember that it waits."""
+        """Remember that the example waits."""
         del conversation, wait
         self._waiting.add(lane.index)
 
     def release(self, lane: Lane) -> str:
-        """Return the message that was sent after it."""
+        """Return its recorded reset message."""
         match self._playback.next:
             case events.MessageSent(kind="reset", by=lane.example.key, text=text):
                 return text
         return ""
 
     def settle(self, lane: Lane) -> None:
-        """Raise ScriptChanged if it used the agent, or had more to say."""
+        """Raise ScriptChanged if it used the agent itself, or had more messages."""
         missing = self._playback.wanted
         self._playback.wanted = ""
         if missing:
             raise ScriptChanged(missing)
-        # An example that failed midway had more to say then; that is no change of its
+        # An example that failed midway had more messages; that is not a change of its
         # script.
         by_itself = (
             lane.broken is None
@@ -258,14 +258,14 @@ class RecordScript(ConversationScript):
                 if history:
                     return self._history(conversation, message)
                 return SendFiller(FillerExchange(message, reply))
-            case events.Fault():  # what the agent was told and would not have: its text is not recorded
+            # A told message that the agent refused: its text is not recorded.
+            case events.Fault():
                 return SendFiller(FillerExchange("", ""))
         raise Divergence("the journal holds a reply to no message")
 
     def _history(self, conversation: Conversation, text: str) -> TellHistoryPart:
-        """Return the next part of the history, which must be what was told."""
-        # The parts depend on how long a message may be, and so on the agent: they are
-        # cut as they were then.
+        """Return the next part of the history, which must equal the recorded text."""
+        # The parts depend on the agent's message limit: they are cut as they were then.
         if not self._parts and self._history_count < len(
             conversation.filler_sender.history
         ):
@@ -282,8 +282,8 @@ class RecordScript(ConversationScript):
         early = record.ended_early
         verdict = record.example(example).verdict
         reason = None if verdict is None else verdict.reason
-        # What it did after its wait left no trace but its end; one that was not reached
-        # did nothing.
+        # Its body's last stretch left no trace but its end; an example that was not
+        # reached did nothing.
         if (
             lane is not None
             and not (early and reason == early)
@@ -307,7 +307,7 @@ class RecordScript(ConversationScript):
         return None
 
     def _why_over(self) -> str:
-        """Return why nothing follows in the record, which may just have been cut short."""
+        """Return why the record ends here, noting whether it was cut short."""
         early = self._playback.record.ended_early
         self.cut_short = not early
         return early or CUT_SHORT

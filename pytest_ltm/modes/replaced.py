@@ -1,4 +1,4 @@
-"""Where code of others has put something in the place of a part of Python, and that ends the session: who did."""
+"""ReplacedParts: names the code that replaced a part of Python's library, if that ended the session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CURE = (
 
 
 class ReplacedParts:
-    """Names below an internal error what of Python's library was replaced, by its place in the traceback."""
+    """Lists, below an internal error, replaced parts of Python's library found in the traceback."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -29,12 +29,12 @@ class ReplacedParts:
     def pytest_internalerror(
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Generator[None, object, object]:
-        """Say it beside the error; whatever was replaced, this does not raise."""
+        """Print the replaced parts next to the error; this never raises, whatever was replaced."""
         shown = yield
         with suppress(Exception):
             terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             for sentence in map(for_screen, _sentences(excinfo.tb)):
-                if terminal is None:  # plugins are still being configured
+                if terminal is None:  # Plugins are still being configured.
                     sys.stderr.write(f"{sentence}\n")
                 else:
                     terminal.write_line(sentence)
@@ -56,7 +56,7 @@ def _sentences(traceback: TracebackType | None) -> Iterator[str]:
 
 
 def replaced_parts(codes: list[CodeType]) -> Iterator[tuple[str, CodeType]]:
-    """Yield the names of the standard library under which code is found that is not the library's."""
+    """Yield the names in the standard library that refer to foreign code."""
     library = [
         (name, module)
         for name, module in list(sys.modules.items())

@@ -1,4 +1,4 @@
-"""Scoring a run again: what keeps it from being done is told before anything is; what moved is told at the end."""
+"""Rescoring: obstacles are reported before anything is done, and changed verdicts at the end."""
 
 from __future__ import annotations
 
@@ -75,26 +75,26 @@ A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
 
 
 class Rescoring:
-    """Refuses what would not be the same run, and shows what moved."""
+    """Refuses to rescore a different run, and shows changed verdicts."""
 
     def __init__(self, run: LtmRun, source: Path) -> None:
         self._run = run
         self._source = source
         self._holder = ""
-        """Who is still writing it."""
+        """The process that is still writing the run."""
         self.came_to: _changes.Rescored | None = None
         """The result, once the run is over."""
         self._made_anew: dict[str, str] = {}
-        """By conversation and example, how its definition is generated now, where that is not as recorded."""
+        """By conversation and example, how its definition is generated now, if that differs from the record."""
 
     def pytest_ltm_conversation_mode(
         self,
     ) -> Callable[[_setup.ConversationInputs], _setup.ConversationMode]:
-        """Say recorded conversations again."""
+        """Compose repetitions of recorded conversations."""
         return partial(RescoredConversation, run=self._source)
 
     def pytest_report_header(self) -> str:
-        """Say what is done."""
+        """Return a header line about the rescored run."""
         conversations = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
         several = (
             f"{conversations} recorded conversation{'s' if conversations != 1 else ''}"
@@ -103,7 +103,7 @@ class Rescoring:
         return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
 
     def pytest_sessionstart(self) -> None:
-        """Check the options; take over what people have said of its verdicts."""
+        """Check the options; copy the reviewers' amendments of verdicts."""
         if not self._run.plays or self._run.is_worker:
             return
         try:
@@ -114,7 +114,7 @@ class Rescoring:
             else:
                 problems = ["It holds no recorded conversation."]
             self._refuse(problems)
-            with contextlib.suppress(OSError):  # a folder that may only be read
+            with contextlib.suppress(OSError):  # A read-only folder.
                 self._holder = lock_holder(self._source)
             if _amendments.read_amendments(self._source):
                 shutil.copyfile(
@@ -137,7 +137,7 @@ class Rescoring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ltm_report_sections(self, result: _result.RunResult) -> Section:
-        """Return what moved; `result`: the run's result, amended."""
+        """Return the changed verdicts; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         former_rows: list[_result.ScenarioResult] = []
         for path in sorted(self._source.glob(f"*/{JOURNAL}")):
@@ -153,7 +153,7 @@ class Rescoring:
         }
         for name, folder in itertools.product(plans, folders):
             with contextlib.suppress(LtmError):
-                # one that cannot be read explains nothing
+                # An unreadable plan explains nothing.
                 plan = recorded_plan(folder / name.folder / JOURNAL)
                 plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(
@@ -167,7 +167,7 @@ class Rescoring:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
-        """Print what moved above the tables."""
+        """Print changed verdicts above the tables."""
         yield
         if self.came_to is None:
             return
@@ -182,7 +182,7 @@ class Rescoring:
     def _problems(
         self, name: _result.ConversationName, group: list[LtmItem]
     ) -> Iterator[str]:
-        """Yield why a conversation cannot be scored again; note which definitions are generated differently now."""
+        """Yield why a conversation cannot be rescored; record which definitions are generated differently now."""
         try:
             recorded = recorded_plan(self._source / name.folder / JOURNAL)
         except LtmError as error:
@@ -221,12 +221,12 @@ class Rescoring:
             )
 
 
-# --- Scoring a recorded conversation again: what it was made from, its folder, its
-# judge, what becomes of its examples.
+# --- Rescoring a recorded conversation: its inputs, its folder, its judge, and the
+# results of its examples.
 
 
 class RescoredConversation(_setup.ConversationMode):
-    """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
+    """A rescored conversation in a folder of its own: the record supplies script and replies."""
 
     def __init__(self, inputs: _setup.ConversationInputs, run: Path) -> None:
         super().__init__(inputs)
@@ -236,11 +236,11 @@ class RescoredConversation(_setup.ConversationMode):
         self._rows = {row.id: row for row in rows}
         self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
-        """The original one; None if nothing is recorded."""
+        """The original plan; None if nothing is recorded."""
         self._script: RecordScript
 
     def plan(self, today: Plan) -> Plan:
-        """Return the recorded plan with the rules of today, or today's if nothing is recorded."""
+        """Return the recorded plan with the current rules, or the current plan if nothing is recorded."""
         recorded = recorded_plan(self._source / JOURNAL)
         if recorded is None:
             return today
@@ -249,7 +249,7 @@ class RescoredConversation(_setup.ConversationMode):
         )
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
-        """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
+        """Begin a new folder, with the recorded data about the agent; or return a reason if nothing can be repeated."""
         folder = self.inputs.folder
         plan = site.plan
         playback = Playback.open_playback(self._source / JOURNAL)
@@ -263,14 +263,14 @@ class RescoredConversation(_setup.ConversationMode):
         )
         if site.clock.real and header.now is not None:
             site.clock.jump_to_recorded(header.now)
-        for name in (JOURNAL, TIMINGS):  # of a worker that died
+        for name in (JOURNAL, TIMINGS):  # Left by a worker that died.
             (folder / name).unlink(missing_ok=True)
         journal = Journal.at(folder / JOURNAL)
         journal.write(header)
         return self._opened(site, journal, Timings.at(folder / TIMINGS), header)
 
     def refuse(self, site: ConversationFactory, gone: str) -> _setup.OpenConversation:
-        """Have nothing that could be said again."""
+        """Return a conversation that cannot be repeated."""
         return self._opened(site, Journal(), Timings(), gone=gone)
 
     def _opened(
@@ -307,7 +307,7 @@ class RescoredConversation(_setup.ConversationMode):
     def judge(
         self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
     ) -> JudgeConnection | None:
-        """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
+        """Return the original judge's replies, with the current judge if there is one; None if there was no judge."""
         inputs = self.inputs
         judge_line = _asked.judge_for(inputs, opened, known, recalled=self._recalled)
         if judge_line is not None or self._plan is None or self._plan.judge == NO_JUDGE:
@@ -334,7 +334,7 @@ class RescoredConversation(_setup.ConversationMode):
         )
 
     def users(self, opened: _setup.OpenConversation) -> UserConnection:
-        """Return what the models of simulated users said then; nobody is asked anything else."""
+        """Return the recorded replies of simulated users' models; other questions are refused."""
 
         def recalled(
             example: str, question: UserQuestion
@@ -350,7 +350,7 @@ class RescoredConversation(_setup.ConversationMode):
         return _asked.users_for(self.inputs, opened, open=refuse, recalled=recalled)
 
     def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
-        """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
+        """Return the original judge's reply to the same question; None with a different judge, or if it was not asked.
 
         A judge that failed is asked again, if there is one.
         """
@@ -368,18 +368,18 @@ class RescoredConversation(_setup.ConversationMode):
             return None
         return result
 
-    # --- what becomes of its examples
+    # --- the results of its examples
 
     def end_example(
         self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
     ) -> _result.ScenarioResult:
-        """Return the recorded row where the example keeps that."""
+        """Return the recorded row if the example keeps its verdict."""
         if row.id in body.conversation.changed_scripts:
             return self._rows.get(row.id, row)
         return row
 
     def notices(self, conversation: Conversation) -> list[str]:
-        """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
+        """Return the recorded notices about the conversation and its agent, without those on verdicts kept then."""
         if self._result is None:
             return []
         kept_notices = {verdict.notice_text for verdict in self._result.kept}
@@ -393,7 +393,7 @@ class RescoredConversation(_setup.ConversationMode):
         stopped: bool,
         replaying: bool,
     ) -> None:
-        """Write the results, as those of the agent and of the end that are recorded."""
+        """Write the results, with the recorded agent and ending."""
         header = self._playback.record.header
         then = self._result
         ended = result.ended

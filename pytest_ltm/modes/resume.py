@@ -1,4 +1,4 @@
-"""Resuming: which conversations of a run have begun, what must be equal, and what is said when a run ends early."""
+"""Resuming: the begun conversations of a run, and the checks before it continues."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class Begun(Struct, frozen=True):
-    """What is recorded in a run's folder, by conversation."""
+    """The recordings in a run's folder, by conversation."""
 
     recordings: Mapping[ConversationName, _recording.Recording | None]
-    """None where not even the header is whole, or the journal is damaged."""
+    """None if not even the header is whole, or the journal is damaged."""
     stuck: Mapping[ConversationName, str]
     """Why an unfinished conversation cannot be resumed, by its name."""
 
@@ -53,7 +53,7 @@ class Begun(Struct, frozen=True):
 
     @property
     def complete(self) -> frozenset[ConversationName]:
-        """Those that are complete."""
+        """The complete conversations."""
         return frozenset(
             name
             for name, recording in self.recordings.items()
@@ -62,7 +62,7 @@ class Begun(Struct, frozen=True):
 
     @property
     def lost(self) -> int:
-        """How many messages at the end of conversations were lost to passing faults."""
+        """The number of messages at the ends of conversations that were lost to transient faults."""
         return sum(
             recording.lost
             for recording in self.recordings.values()
@@ -71,7 +71,7 @@ class Begun(Struct, frozen=True):
 
     @property
     def exchanges(self) -> int:
-        """How many are recorded in all."""
+        """The total number of recorded exchanges."""
         return sum(
             recording.exchanges
             for recording in self.recordings.values()
@@ -80,7 +80,7 @@ class Begun(Struct, frozen=True):
 
     @property
     def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
-        """Those of which an agent has heard something, complete ones among them."""
+        """The conversations in which an agent has heard something, including complete ones."""
         readable = {
             name: recording
             for name, recording in self.recordings.items()
@@ -93,9 +93,9 @@ class Begun(Struct, frozen=True):
         }
 
     def can_go_on(self, conversations: Iterable[ConversationName]) -> bool:
-        """Return whether there is anything left to be said in these conversations, begun or not.
+        """Return whether anything remains to be played in these conversations, begun or not.
 
-        A name without a variant stands for those of all variants.
+        A name without a variant represents all its variants.
         """
         over = {*self.stuck, *self.complete}
         unfinished = self.recordings.keys() - over
@@ -105,7 +105,7 @@ class Begun(Struct, frozen=True):
         )
 
     def refusal_reasons(self) -> list[str]:
-        """Return a sentence for each reason, with the conversations that it keeps from going on."""
+        """Return a sentence for each reason, with the conversations that it prevents from continuing."""
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
@@ -118,11 +118,11 @@ class Begun(Struct, frozen=True):
         return sentences
 
 
-# --- Going on with a run: what must be equal is checked before anything is sent.
+# --- Resuming a run: equality of settings is checked before anything is sent.
 
 
 class ResumeGuard:
-    """Refuses to resume a run that would not be the same run; there is no force."""
+    """Refuses to resume a run that would not be the same run; this cannot be forced."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -152,7 +152,7 @@ class ResumeGuard:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Iterator[None]:
-        """Check options and agents, also those whose conversations are complete, as far as they can be made."""
+        """Check options and agents, even those with complete conversations, as far as they can be created."""
         if self._run.plays:
             self._begun = Begun.read_begun_run(self._run.folder.path)
             if not self._run.is_worker:
@@ -166,7 +166,7 @@ class ResumeGuard:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        """Check each plan once it is known which examples are selected, and whether anything is left to be said."""
+        """Check each plan once it is known which examples are selected, and whether anything remains to be played."""
         yield
         if self._run.plays:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
@@ -200,8 +200,8 @@ class ResumeGuard:
             try:
                 problems[label] = supply.differences(recordings.values())
             except AgentError as error:
-                # A complete one is only reported again, which needs neither a key nor a
-                # server.
+                # A complete conversation is only reported again, which needs neither a
+                # key nor a server.
                 if self._begun.complete >= recordings.keys():
                     problems[label] = []
                 else:
@@ -216,7 +216,7 @@ class ResumeGuard:
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
-            self._run.plays = False  # nothing is written, nothing is shown
+            self._run.plays = False  # Nothing is written or shown.
             folder = self._run.folder
             raise pytest.UsageError(
                 f"--ltm-resume: run {folder.name} cannot be resumed:\n  "

@@ -1,4 +1,4 @@
-"""Starting a recorded run again (`--ltm-resume=RUN`): its command line is reused, except for options given again."""
+"""Resuming or rescoring a run: its command line is reused, except for options given again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIDDEN = "[redacted"
 
 
 def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Add to the command line what the run was started with; UsageError if it cannot be."""
+    """Add the recorded words to the command line; UsageError if that is impossible."""
     arguments = config.known_args_namespace
     fields = {RESUME: arguments.ltm_resume, RESCORE: arguments.ltm_rescore}
     runs = {flag: run for flag, run in fields.items() if run is not None}
@@ -57,7 +57,7 @@ def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> 
         command = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
         raise pytest.UsageError(f"{flag}: {reason}. Run it there: {command}")
     if flag == RESCORE:
-        # `latest` is about to be another one.
+        # `latest` is about to become another run.
         rows = option_table(config).rows.values()
         without = frozenset(option.dest for option in rows if option.writes)
         args += [
@@ -68,7 +68,7 @@ def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> 
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, arguments)
         if result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve():
-            # named by its path
+            # Named by its path.
             args.append(f"--ltm-dir={result.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(
         args, namespace=copy.copy(config.option)
@@ -76,7 +76,7 @@ def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> 
 
 
 def begun_by_controller(latest: Path) -> Mapping[str, Any]:
-    """Return in an xdist worker the settings of the run that its controller has begun, as what `latest` is by then."""
+    """Return in an xdist worker the settings of the run begun by its controller, which is `latest` by then."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return read_run_file(latest).settings
     return {}
@@ -85,7 +85,7 @@ def begun_by_controller(latest: Path) -> Mapping[str, Any]:
 def _recorded_words(
     run: RunFile, arguments: Any, without: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Return the words of the recorded command line that are not given again; only options that we know."""
+    """Return the recorded words of the command line that are not given again; only known options."""
     words = []
     agents_anew = bool(arguments.ltm_agent) or arguments.ltm
     for name, value in run.options.items():

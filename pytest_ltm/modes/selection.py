@@ -1,4 +1,4 @@
-"""What of a run is played here: an agent's language, and one machine's share of the conversations (`--ltm-shard`)."""
+"""Selecting the conversations played here: by the agent's language, and by shard (`--ltm-shard`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ltm.reports.expected_length import expected_tokens, items_of_convers
 
 
 class LanguageFilter:
-    """Leaves out what is not written in the language that an agent is talked to in."""
+    """Leaves out scenarios that do not exist in the language of an agent."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -28,7 +28,7 @@ class LanguageFilter:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Deselect such items; UsageError where none is left."""
+        """Deselect such items; UsageError if none are left."""
         settings = config.stash[RUN_STATE].settings
         unwritten = []
         for item in items:
@@ -44,7 +44,7 @@ class LanguageFilter:
             {item.stash[LTM_ITEM].scenario for item in unwritten}
         )
         if len(unwritten) == len(items):
-            items.clear()  # pytest asks for them again, although the run is refused
+            items.clear()  # pytest calls the hook again even though the run is refused.
             raise pytest.UsageError(
                 f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
                 "generator can write in @pytest.mark.ltm(languages=[...])"
@@ -52,7 +52,7 @@ class LanguageFilter:
         deselect(config, items, unwritten)
 
     def pytest_report_collectionfinish(self) -> str:
-        """Say what is left out."""
+        """Return a line about the left-out scenarios."""
         if self._names:
             return f"ltm: left out, as it is not written in that language: {', '.join(self._names)}"
         return ""
@@ -61,8 +61,8 @@ class LanguageFilter:
 def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
     """Return the names of a shard's conversations; `expected`: tokens by name.
 
-    The longest first, each to the shard that has least to do so far: on every machine
-    the same, whatever the order of the names, each name in exactly one shard.
+    The longest first, each to the shard with the least load so far: the same on every
+    machine, regardless of the order of the names, with each name in exactly one shard.
     """
     loads = [0] * chosen.of
     mine = set()
@@ -77,7 +77,7 @@ def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
 def _keep_shard(
     config: pytest.Config, items: list[pytest.Item], settings: RunSettings
 ) -> None:
-    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+    """Deselect the conversations of other shards; UsageError if there are fewer conversations than shards."""
     if settings.shard is None:
         return
     ltm_items = items_of_conversations(item.stash[LTM_ITEM] for item in items)
@@ -98,15 +98,16 @@ def _keep_shard(
 
 
 class ShardFilter:
-    """Leaves out what other shards play."""
+    """Leaves out the conversations of other shards."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Iterator[None]:
-        """Deselect it before the rest is selected: all machines share alike.
+        """Deselect them before other selections, so that all machines share alike.
 
-        A wrapper, as the run's own hook is, and registered before that: so it follows it.
+        A wrapper, like the run's own hook, and registered before that: so it runs after
+        it.
         """
         _keep_shard(config, items, config.stash[RUN_STATE].settings)
         yield

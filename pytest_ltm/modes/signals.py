@@ -1,8 +1,8 @@
-"""SIGTERM and SIGHUP end a run as Ctrl-C does: with results, report and the way to resume, and with exit status 75.
+"""SIGTERM and SIGHUP end a run like Ctrl-C: with results, report and the command to resume, and with exit status 75.
 
-So does, without report, an agent that cannot be interrupted, or that ends the process.
-What SIGCONT tells is noted: time limits start anew. Threads that agents leave do not
-keep a process that has reported.
+An agent that cannot be interrupted, or that ends the process, also ends the run, but
+without a report. SIGCONT restarts time limits. Threads left by agents do not keep a
+finished process alive.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from pytest_ltm.api.journal import UNMEASURABLE
 from pytest_ltm.api.session import LtmRun
 from pytest_ltm.api.storage import DiskFault, for_screen, goes_on
 
-# Seconds that are left after a signal that should end this process.
+# Seconds that this process has to end after a signal.
 AFTER_SIGNAL = 5.0
 _ALIVE = b"\xff"
-# The seconds are counted, not measured: nobody is blamed for Ctrl-Z, or for a machine
-# that sleeps.
+# The seconds are counted, not measured: Ctrl-Z and a sleeping machine do not count.
 _LOOK = """
 import os, select, signal, sys
 pid, limit, after, err, said = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
@@ -52,10 +51,10 @@ except ProcessLookupError: pass
 
 
 class FrozenGuard:
-    """Watches this process from its main thread on; close it.
+    """Watches this process, starting in its main thread; must be closed.
 
-    `seconds`: without Python code, after which it is ended. `said` is written to the
-    file `err` then; faulthandler, if it is enabled, shows the threads.
+    `seconds`: the time without Python code after which the process is ended. Then
+    `said` is written to the file `err`; faulthandler, if enabled, shows the threads.
     """
 
     def __init__(self, seconds: float, err: int, said: str) -> None:
@@ -69,17 +68,17 @@ class FrozenGuard:
         self._over = threading.Event()
 
         def feed() -> None:
-            with suppress(OSError):  # it is closed
+            with suppress(OSError):  # It is closed.
                 while not self._over.wait(1.0):
                     os.write(self._feed, _ALIVE)
 
         try:
             threading.Thread(target=feed, name="ltm-alive", daemon=True).start()
-        except RuntimeError:  # the system has no room for it
+        except RuntimeError:  # The system cannot create a thread.
             self.close()
 
     def close(self) -> None:
-        """Watch no more; nothing happens the second time."""
+        """Stop watching; a second call does nothing."""
         if self._over.is_set():
             return
         self._over.set()
@@ -97,19 +96,19 @@ FROZEN = (
     "This process ends; faulthandler shows where it was. --ltm-agent-process gives each agent a process of its own, "
     "where only its own conversation is lost"
 )
-# Seconds that threads which agents have left have to end once pytest has.
+# Seconds that threads left by agents have to end after pytest.
 LINGERS = 10.0
-# The file in the run folder that says where every thread was when an agent could not be
+# The file in the run folder with all threads' stacks when an agent could not be
 # interrupted.
 STACKS = "hung.txt"
 
 
 class Signals:
-    """Handles what nobody else does, from the start of the session until everything is written.
+    """Handles signals without other handlers, from the start of the session until everything is written.
 
-    The first of them counts, because who ends a job often sends several. In a worker it
-    ends the session once the message in flight has its reply: the controller, which has
-    the signal as well or will hear of it, gives it its time.
+    The first one counts, because jobs are often ended by several. In a worker it ends
+    the session once the message in flight has its reply: the controller, which gets the
+    signal as well or is notified of it, waits for that.
     """
 
     def __init__(self, run: LtmRun) -> None:
@@ -125,14 +124,14 @@ class Signals:
     def pytest_sessionstart(
         self, session: pytest.Session
     ) -> Generator[None, None, None]:
-        """Begin; a session that had not started has no end in which the status could be set."""
+        """Install the handlers; a session that had not started has no end in which the status could be set."""
         self._session = session
         run = self._run
         if run.plays and threading.current_thread() is threading.main_thread():
             for number in (
                 getattr(signal, name) for name in _NAMES if hasattr(signal, name)
             ):
-                self._handle(number, self._end)  # under nohup SIGHUP is ignored
+                self._handle(number, self._end)  # Under nohup, SIGHUP is ignored.
             if hasattr(signal, "SIGCONT"):
                 self._handle(signal.SIGCONT, goes_on)
             when_hung.append(self._hung)
@@ -151,7 +150,7 @@ class Signals:
                 )
                 self._guards.callback(os.close, err)
                 self._guards.callback(guard.close)
-            if not run.is_worker:  # of a worker it is noticed that it is gone
+            if not run.is_worker:  # The controller notices that a worker is gone.
                 os._exit = self._exited  # type: ignore[assignment]
         try:
             yield
@@ -162,7 +161,7 @@ class Signals:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Let results and report be written whatever comes now; a second Ctrl-C insists."""
+        """Protect the writing of results and report; only a second Ctrl-C stops it."""
         self._is_finishing = True
         mine = self._run.plays and threading.current_thread() is threading.main_thread()
         if (
@@ -170,7 +169,7 @@ class Signals:
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         ):
             return (yield)
-        # Pass over one Ctrl-C: what it would stop is about to be over.
+        # Ignore one Ctrl-C: the session is about to end.
         signal.signal(
             signal.SIGINT,
             lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler),
@@ -181,14 +180,14 @@ class Signals:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def pytest_unconfigure(self) -> None:
-        """Handle them no longer."""
+        """Restore the handlers."""
         if os._exit == self._exited:
             os._exit = self._exit
         frame: FrameType | None = sys._getframe()
         while frame is not None and not frame.f_code.co_name.endswith("console_main"):
             frame = frame.f_back
         if self._run.plays and frame is not None:
-            # this process is there for pytest alone, not for one that calls it
+            # This process exists only for pytest, not for a program that calls it.
             _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
         self._guards.close()
         if self._hung in when_hung:
@@ -204,7 +203,7 @@ class Signals:
             self._handled.append(number)
 
     def _terminal(self) -> int:
-        """Return the descriptor of the screen for errors, also while output is captured."""
+        """Return the descriptor of the terminal for errors, even while output is captured."""
         boundary: Any = self._run.config.pluginmanager.get_plugin("ltm-boundary")
         return int(boundary.terminal("stderr"))
 
@@ -214,7 +213,8 @@ class Signals:
         if run.ended_by or self._is_finishing or session is None:
             return
         run.ended_by = signal.Signals(number).name
-        session.shouldstop = f"ended by {run.ended_by}"  # also where foreign code swallows what is raised
+        # Set even if foreign code swallows the exception.
+        session.shouldstop = f"ended by {run.ended_by}"
         if run.is_worker:
             output: dict[str, Any] = cast("Any", run.config).workeroutput
             output["ltm_ended_by"] = run.ended_by
@@ -224,13 +224,13 @@ class Signals:
         raise KeyboardInterrupt(run.ended_by)
 
     def _hung(self) -> None:
-        """End this process: say where every thread is, and keep what was said."""
+        """End this process: write all threads' stacks, and flush the journals."""
         self._end_process(
             "the running code ignores all interruptions, so this process ends"
         )
 
     def _exited(self, status: int) -> None:
-        """End this process where foreign code does; a copy of it may do as it likes."""
+        """End this process if foreign code exits it; a forked copy may exit freely."""
         if os.getpid() != self._process:
             self._exit(status)
         cure = "--ltm-agent-process gives each agent a process of its own, where only its own conversation is lost"
@@ -262,7 +262,7 @@ class Signals:
 
 
 def _leave_threads_behind(status: int) -> None:
-    """Have this process end with a status a while after pytest, though threads are left for which Python would wait."""
+    """End this process some time after pytest, even if threads are left that Python would wait for."""
 
     def remaining() -> list[threading.Thread]:
         return [
@@ -291,17 +291,17 @@ def _leave_threads_behind(status: int) -> None:
     def begin() -> None:
         try:
             threading.Thread(target=end, name="ltm-lingers", daemon=True).start()
-        except RuntimeError:  # Python 3.12.1 starts none any more
+        except RuntimeError:  # Python 3.12.1 starts no more threads here.
             if remaining():
                 end()
 
     with suppress(AttributeError, RuntimeError):
-        # where Python has no such hook, it waits
+        # Without this hook, Python waits.
         threading._register_atexit(begin)  # type: ignore[attr-defined]
 
 
 class _Forgiving:
-    """The terminal, which may be closed: what it does not take is lost, and the run folder is not."""
+    """The terminal, which may be closed: output to it is then lost, but the run folder is not."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -323,7 +323,7 @@ class _Forgiving:
 def resume_command(run: LtmRun) -> str:
     """Return the command that resumes a run."""
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
-    # a person needs it again
+    # A person needs the terminal again.
     if run.config.getoption("capture") == "no":
         terminal = ["-s"]
     else:

@@ -1,8 +1,8 @@
-"""SpanReceiver: what an agent's memory did, from OpenTelemetry spans over OTLP/HTTP on this machine.
+"""SpanReceiver: the operations of an agent's memory, from OpenTelemetry spans over OTLP/HTTP on this machine.
 
 It reads the GenAI conventions of memory: spans whose `gen_ai.operation.name` is
 `create_memory`, `update_memory`, `upsert_memory`, `delete_memory` or `search_memory`.
-Whatever comes in, valid or not, only ever becomes operations: no score depends on them.
+All input, valid or not, only becomes operations: no score depends on them.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ _EVENTS: Mapping[str, OperationKind] = {
 }
 _DOCUMENT = lazy_pattern(r"retrieval\.documents\.(\d{1,6})\.document\.")
 _LONGEST_BODY = 2**24
-# Beyond so many characters no value in Python's words is read.
+# The maximum length of a value written as a Python literal.
 _LONGEST_VALUE = 2**20
-# In so many first characters, the quotes of names show which of the two a value is.
+# The number of leading characters whose quotes show whether a value is JSON or Python.
 _FIRST = 4
-# Operations that nobody has asked for and traces that wait for their spans; more are
-# left out.
+# The maximum number of unread operations, and of traces without spans; more are
+# dropped.
 MOST_WAITING = 100_000
 # Seconds that a question waits for the spans of its search, which exporters send in
 # batches.
 _PATIENCE = 2.0
-# After so many questions, or first questions of conversations, without any, none is
-# waited for.
+# The number of questions, or of first questions of conversations, without spans after
+# which waiting stops.
 _MOST_IN_VAIN = 3
-# Seconds that a client may take over a request.
+# Seconds allowed for a client's request.
 _SLOWEST = 10.0
 _NANO = 10**9
 _HEX_TRACE = 32
@@ -76,11 +76,11 @@ _PROTOBUF = "application/x-protobuf"
 
 
 class SpanReceiver:
-    """Takes in spans, and hands each conversation the operations that belong to it; close it at the end.
+    """Receives spans, and assigns the operations to conversations; must be closed at the end.
 
     A span that carries the trace of an exchange belongs to it. Any other belongs to the
-    only conversation there is, by the time at which it began; if several are played at
-    once (`apart`), to none.
+    only conversation, by the time at which it began; if several are played at once
+    (`apart`), to none.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class SpanReceiver:
     ) -> None:
         """Listen on a port of this machine, 0: any; ConfigurationError if it is taken."""
         self.most_waiting = most_waiting
-        """The operations that are kept for a conversation until it asks for them."""
+        """The maximum number of operations kept for a conversation until it reads them."""
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:
@@ -100,16 +100,16 @@ class SpanReceiver:
         self._lock = Condition()
         self._newest: SpanInbox | None = None
         self._traces: dict[str, tuple[SpanInbox, int]] = {}
-        """By trace the conversation and the exchange that it belongs to."""
+        """The conversation and the exchange of each trace."""
         self.silent = 0
-        """The conversations that waited for their first span in vain since the last one came."""
+        """The number of conversations that waited for their first span in vain since the last one arrived."""
         Thread(
             target=self._server.serve_forever, name="ltm-traces", daemon=True
         ).start()
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables by which an exporter finds it."""
+        """The environment variables that direct an exporter to it."""
         return {
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"http://127.0.0.1:{self._server.server_address[1]}/v1/traces",
             "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
@@ -117,7 +117,7 @@ class SpanReceiver:
         }
 
     def begin_conversation(self) -> SpanInbox:
-        """Return where the operations of a new conversation come in; unless played `apart`, it is the only one."""
+        """Return the inbox of a new conversation; unless played `apart`, it is the only one."""
         with self._lock:
             if not self._apart:
                 self._traces.clear()
@@ -133,7 +133,7 @@ class SpanReceiver:
         return trace
 
     def take_in(self, request: Any) -> None:
-        """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
+        """Receive an OTLP request as JSON values; spans unrelated to memory are ignored."""
         operations = []
         for resource in request.get("resourceSpans", ()):
             for scope in resource.get("scopeSpans", ()):
@@ -150,7 +150,7 @@ class SpanReceiver:
             self._lock.notify_all()
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -162,20 +162,20 @@ class SpanInbox:
         self._receiver = receiver
         self._lock = lock
         self._windows: list[tuple[int, int]] = []
-        """When each exchange began, in nanoseconds, and its number."""
+        """The beginning of each exchange, in nanoseconds, and its number."""
         self._waiting: list[tuple[int, int | None, MemoryOperation]] = []
         self._newest = 0
-        """When the newest span of a memory began."""
+        """The beginning of the newest memory span."""
         self._in_vain = 0
 
     def begin_exchange(self, number: int) -> str:
-        """Return the `traceparent` of an exchange; what has none and begins from now on belongs to it."""
+        """Return the `traceparent` of an exchange; later spans without a trace belong to it."""
         with self._lock:
             self._windows.append((_nanoseconds(), number))
             return f"00-{self._receiver.expect(self, number)}-{token_hex(8)}-01"
 
     def put(self, began: int, number: int | None, operation: MemoryOperation) -> None:
-        """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
+        """Keep an operation until it is read; `number`: the exchange in its trace."""
         if len(self._waiting) < self._receiver.most_waiting:
             self._waiting.append((began, number, operation))
         if began <= _nanoseconds() + _NANO:
@@ -183,15 +183,15 @@ class SpanInbox:
             self._receiver.silent = 0
 
     def operations(self, number: int, *, patient: bool) -> tuple[MemoryOperation, ...]:
-        """Return the operations that came in; of an earlier exchange each says which.
+        """Return the received operations; those of an earlier exchange carry its number.
 
-        `patient`: wait a little for those of this exchange, unless that was in vain
-        before.
+        `patient`: wait a little for those of this exchange, unless earlier waits were
+        in vain.
         """
         with self._lock:
-            # A quick conversation asks before an exporter has sent its first batch.
-            # Where none sends any, a run of many conversations must not stand still for
-            # each of them.
+            # A fast conversation asks before an exporter has sent its first batch. If
+            # there is no exporter, a run of many conversations must not wait in each of
+            # them.
             limit = _MOST_IN_VAIN
             if not self._newest:
                 limit = int(self._receiver.silent < _MOST_IN_VAIN)
@@ -202,7 +202,7 @@ class SpanInbox:
                 self._receiver.silent += not self._newest
             waiting = self._waiting
             self._waiting = []
-        # spans come in the order in which they ended
+        # Spans arrive in the order in which they ended.
         waiting.sort(key=lambda row: row[0])
         operations = []
         for began, traced_exchange, operation in waiting:
@@ -216,7 +216,7 @@ class SpanInbox:
         return tuple(operations)
 
     def _exchange_at(self, began: int) -> int | None:
-        """Return the exchange at a time; None before all of them, and in the future."""
+        """Return the exchange at a time; None before the first one, and in the future."""
         place = bisect_right(self._windows, (began, 2**62)) - 1
         if place < 0 or began > _nanoseconds() + _NANO:
             return None
@@ -228,7 +228,7 @@ class _Server(ThreadingHTTPServer):
     receiver: SpanReceiver
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that broke off is none of the run's affairs."""
+        """Ignore a client that disconnected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -236,9 +236,9 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _SLOWEST
 
     def do_POST(self) -> None:
-        """Take in the spans of a request."""
+        """Receive the spans of a request."""
         length = self.headers.get("Content-Length", "")
-        # A page in a browser is no exporter: it says where it is from.
+        # A page in a browser is not an exporter: it sends an Origin.
         if (
             "Origin" in self.headers
             or not length.isdecimal()
@@ -270,14 +270,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _decoded(body: bytes, headers: Message) -> Any:
     if headers.get("Content-Encoding") == "gzip":
         unpacker = zlib.decompressobj(wbits=31)
         body = unpacker.decompress(body, _LONGEST_BODY)
-        if unpacker.unconsumed_tail:  # a few bytes can unpack to gigabytes
+        if unpacker.unconsumed_tail:  # A few bytes can unpack to gigabytes.
             raise ValueError("too long")
     if _PROTOBUF not in headers.get("Content-Type", ""):
         return json.loads(body)
@@ -296,7 +296,7 @@ def _decoded(body: bytes, headers: Message) -> Any:
 
 
 def _trace_id(span: Mapping[str, Any]) -> str:
-    """Return a span's trace in hexadecimal digits, as JSON has it; what was protobuf has it in base64."""
+    """Return a span's trace in hexadecimal digits, as in JSON; converted protobuf has it in base64."""
     text = str(span.get("traceId", ""))
     if len(text) == _HEX_TRACE:
         return text.lower()
@@ -304,7 +304,7 @@ def _trace_id(span: Mapping[str, Any]) -> str:
 
 
 def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
-    """Return when a span began, with each operation that it stands for."""
+    """Return the operations of a span, each with the time at which the span began."""
     values = {}
     for part in (span, *span.get("events", ())):
         for attribute in part.get("attributes", ()):
@@ -316,7 +316,7 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     elif name == "memory_operation":
         rows = _draft_rows(values)
     elif values.get("openinference.span.kind") == "RETRIEVER":
-        # as OpenInference has what a retriever found
+        # OpenInference's form of a retriever's results.
         places = sorted(
             {int(found[1]) for key in values if (found := _DOCUMENT.match(key))}
         )
@@ -338,7 +338,7 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
 
 
 def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
-    """Return what the GenAI conventions of memory say."""
+    """Return the rows of the GenAI conventions of memory."""
     value = values.get("gen_ai.memory.records")
     name = values.get("gen_ai.memory.record.id")
     if isinstance(value, str):
@@ -354,7 +354,7 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
 
 
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
-    """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
+    """Return the rows of the conventions' draft, which Mem0's instrumentation uses, with results in Mem0's form."""
     kind = _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation")))
     name = values.get("gen_ai.memory.id")
     text = values.get("gen_ai.memory.output.messages")
@@ -362,8 +362,7 @@ def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
     if kind is None:
         return ()
     if isinstance(text, str) and len(text) <= _LONGEST_VALUE:
-        # It is written as JSON or as Python prints it, or it is neither, and the span
-        # then tells nothing.
+        # It is written as JSON or as a Python literal; otherwise the span is ignored.
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             listing = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
     results = listing.get("results") if isinstance(listing, dict) else listing
@@ -394,7 +393,7 @@ def _text(record: Mapping[str, Any]) -> str | None:
 
 
 def _value(value: Mapping[str, Any]) -> Any:
-    """Return a value of OTLP as JSON has it."""
+    """Return a value of OTLP in its JSON form."""
     if "arrayValue" in value:
         return [_value(element) for element in value["arrayValue"].get("values", ())]
     if "kvlistValue" in value:

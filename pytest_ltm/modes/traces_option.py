@@ -1,4 +1,4 @@
-"""`--ltm-traces`: spans of agents are received while a run lasts."""
+"""`--ltm-traces`: receives agents' spans during a run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pytest_ltm.api.session import (
 if TYPE_CHECKING:
     from pytest_ltm.modes.span_receiver import SpanReceiver
 
-# What takes in the spans of agents, where a run is to.
+# The receiver of agents' spans, if the run has one.
 RECEIVER: pytest.StashKey[SpanReceiver] = pytest.StashKey()
 
 
 def parse_traces_port(text: str) -> int | None:
-    """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
+    """Return the port for spans: 0 for any, None for no receiver; ConfigurationError for an invalid one."""
     if not text:
         return None
     if text == "auto":
@@ -42,7 +42,7 @@ TRACES = Option(
 
 
 def receive_traces(config: pytest.Config) -> None:
-    """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
+    """Listen for agents' spans before agents are imported, because exporters read the environment then."""
     port = option_value(config, "ltm_traces")
     option = config.option
     if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:

@@ -1,4 +1,4 @@
-"""Where a run ended early: what is done, and the command that resumes it."""
+"""Unfinished: reports how much of a run that ended early is done, and the command that resumes it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_ltm.modes.resume import Begun
 
 PAID_TOKENS, PAID_SECONDS = 1_000, 3
-"""What may be said, and how long agents may take, before it is worth telling how a run is resumed."""
+"""The tokens sent, and the seconds taken by agents, from which on the resume command is shown."""
 
 
 class Unfinished:
-    """Reports at the end what is done of a run that ended early, and the command that resumes it."""
+    """Reports at the end how much of a run that ended early is done, and the command that resumes it."""
 
     def __init__(self, run: LtmRun, report: Report) -> None:
         self._run = run
@@ -31,18 +31,18 @@ class Unfinished:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
-        """Print it below the tables."""
+        """Print the report below the tables."""
         yield
         result = self._report.result
         folder = self._run.folder.path
         write_line = terminalreporter.write_line
-        # nobody at the terminal wanted that
+        # The user at the terminal did not want that.
         cut_off = bool(self._run.ended_by) or self._run.disk_is_gone
         was_asked = any(folder.glob(f"*/{JOURNAL}")) or (
             cut_off and (folder / PROBE_FILE).exists()
         )
         if not self._run.plays or result is None or not was_asked:
-            return  # refused before anything was said: there is nothing to resume
+            return  # Refused before anything was sent: there is nothing to resume.
         # The faults that made an agent count as gone are undone when the run is
         # resumed.
         rows_done: list[ScenarioResult] = []
@@ -79,7 +79,7 @@ class Unfinished:
             f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True
         )
         took = self._report.agent_seconds
-        # An agent said that it used anything, or was a person, whose time is dear.
+        # An agent reported some usage, or was a person, whose time is valuable.
         paid = any(
             conversation.cost_usd
             or conversation.input_tokens
@@ -91,7 +91,7 @@ class Unfinished:
                 write_line(line)
 
     def _offer_asking_again(self, write_line: Callable[..., object]) -> None:
-        """Print how messages lost to passing faults are sent again, if there are any."""
+        """Print how messages lost to transient faults are sent again, if there are any."""
         lost_messages = _read_begun(self._run).lost
         if lost_messages:
             messages = pluralize(lost_messages, "message")
@@ -100,7 +100,8 @@ class Unfinished:
 
     def _how(self, width: int) -> Iterator[str]:
         begun_run = _read_begun(self._run)
-        # a signal may come when all is said and not yet written down: resuming does so
+        # A signal may arrive after everything is played and before it is written:
+        # resuming writes it.
         can = begun_run.can_go_on(self._run.conversations()) or (
             bool(self._run.ended_by) and not begun_run.stuck
         )
@@ -117,7 +118,7 @@ class Unfinished:
             without = (path for path in results if not path.with_name(JOURNAL).exists())
             far = [path.parent.name for path in without if read_results(path).exchanges]
             if far:
-                # Their journals are on other machines, with which they could go on.
+                # Their journals are on other machines, where they could be resumed.
                 if len(far) == 1:
                     count_text = f"{far[0]} is"
                 else:

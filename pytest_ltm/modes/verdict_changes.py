@@ -1,4 +1,4 @@
-"""What scoring a run again changes: which verdicts differ and why, and what may change between the two."""
+"""The changes by rescoring a run: which verdicts differ and why, and what may change between the two."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from pytest_ltm.records.recording import value_changes
 
 
 class Move(Struct, frozen=True):
-    """One verdict that is another one now."""
+    """A verdict that changed."""
 
     row: ScenarioResult
-    """The example's row now."""
+    """The example's current row."""
     before: Automatic
     why: str
-    """What has changed of that which decides a verdict; a few words."""
+    """The changed inputs of the verdict, in a few words."""
 
     @property
     def after(self) -> Automatic:
-        """The verdict of the rules now."""
+        """The current verdict of the rules."""
         return by_rules(self.row)
 
     @property
     def amended(self) -> bool:
-        """Whether a person has said something else, which counts."""
+        """Whether a reviewer's amendment counts instead."""
         return self.row.automatic is not None
 
 
 class Rescored(Struct, frozen=True, kw_only=True):
-    """The outcome of scoring a run again."""
+    """The outcome of rescoring a run."""
 
     run: str
-    """The id of the run that was scored again."""
+    """The id of the rescored run."""
     same: int
     moves: tuple[Move, ...]
     kept: Mapping[str, str]
@@ -47,14 +47,14 @@ class Rescored(Struct, frozen=True, kw_only=True):
     unknown: int = 0
     """Examples without a recorded verdict, because the run had not reached them."""
     left_out: int = 0
-    """Recorded verdicts of examples that were not scored again."""
+    """Recorded verdicts of examples that were not rescored."""
     without: int = 0
-    """Examples that have no verdict, then or now: an error, or skipped."""
+    """Examples without a verdict, then or now: an error, or skipped."""
     definitions: Mapping[str, str] = {}
-    """What is said of a definition that is not generated as recorded, by conversation and example, as in `kept`."""
+    """The sentence about a definition that is generated differently now, by conversation and example, as in `kept`."""
 
     def sentences(self) -> list[str]:
-        """Return the outcome, then each verdict that moved, a sentence each."""
+        """Return the outcome, then each changed verdict, a sentence each."""
         return [rescored_sentence(self), *rescored_details(self)]
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def compare_scorings(
     plans: Mapping[ConversationName, Sequence[Plan]],
     kept: Mapping[str, str],
 ) -> Rescored:
-    """Return what moved between two scorings of one run.
+    """Return the changes between two scorings of one run.
 
     `plans`: the recorded and the current plan by conversation; `kept`: as in
     `Rescored`.
@@ -108,7 +108,7 @@ def compare_scorings(
             reason = "; ".join(verdict_differences(former, row, plans_of_row))
             moves.append(Move(row, by_rules(former), reason or _UNVERSIONED))
         elif " ".join(place) not in kept:
-            # what is kept has an entry of its own
+            # Kept verdicts have an entry of their own.
             unmoved.append(row)
     same = _count_judged(unmoved)
     unknown = _count_judged(new)
@@ -139,14 +139,14 @@ _UNVERSIONED = "no version has changed: the code that the test uses has, or the 
 
 
 def by_rules(row: ScenarioResult) -> Automatic:
-    """Return the verdict of the rules, before a person amended it."""
+    """Return the verdict of the rules, before a reviewer amended it."""
     return row.automatic or row.verdict
 
 
 def verdict_differences(
     before: ScenarioResult, after: ScenarioResult, plans: Sequence[Plan]
 ) -> list[str]:
-    """Return what differs of that which decides a verdict."""
+    """Return the differences in the inputs of a verdict."""
     texts = _version_difference("evaluator", before.rule, after.rule)
     texts += _version_difference(
         "threshold", f"{before.threshold:g}", f"{after.threshold:g}"
@@ -156,14 +156,14 @@ def verdict_differences(
         old_version = _version_in(old, before.id)
         new_version = _version_in(new, before.id)
         if is_of_source(old_version) and is_of_source(new_version):
-            # hashes, which mean nothing to a reader
+            # Hashes, which mean nothing to a reader.
             if old_version != new_version:
                 texts.append("the test's source has changed")
         else:
             texts += _version_difference("scenario", old_version, new_version)
         texts += _version_difference("scoring", old.scoring, new.scoring)
         texts += _version_difference("reading", str(old.reading), str(new.reading))
-        # Another judge explains nothing where no judge was asked.
+        # A different judge explains nothing if no judge was asked.
         if before.judge_calls or after.judge_calls:
             texts += _judge_differences(old.judge, new.judge)
             texts += _version_difference(
@@ -173,19 +173,19 @@ def verdict_differences(
 
 
 def _version_in(plan: Plan, key: str) -> str:
-    """Return the version of an example; "" if the plan has none of that name."""
+    """Return the version of an example; "" if the plan has no example of that name."""
     versions = (example.version for example in plan.examples if example.key == key)
     return next(versions, "")
 
 
 def _compared(row: ScenarioResult) -> tuple[object, ...]:
-    """Return what makes a verdict another one: a judge may give another reason for the same score."""
+    """Return the compared parts of a verdict: a judge may give a different reason for the same score."""
     plain = by_rules(row)
     return plain.outcome, plain.score, plain.upper
 
 
 def _judge_differences(old: str, new: str) -> list[str]:
-    """Return which judge, or which of its prompts, is another one."""
+    """Return the difference between the judges or their prompts."""
     old_judge, old_text, *_ = [*old.rstrip(")").split(" ("), ""]
     new_judge, new_text, *_ = [*new.rstrip(")").split(" ("), ""]
     if old_judge != new_judge:
@@ -205,9 +205,9 @@ def _version_difference(name: str, old: str, new: str) -> list[str]:
     return [f"{name} {old or 'none'} -> {new or 'none'}"]
 
 
-# --- What may be another one when a run is re-scored, and what may not.
+# --- Settings that may, and that may not, change when a run is rescored.
 
-# Settings of a run that decide only how it is scored, not what is said.
+# Settings of a run that decide only how it is scored, not what is sent.
 FREE = frozenset({"scoring", "judge", "reading", "rescored"})
 _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
@@ -215,14 +215,14 @@ _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 def setting_differences(
     recorded: Mapping[str, Any], current: Mapping[str, Any]
 ) -> list[str]:
-    """Return a sentence for each changed setting that decides what is said."""
+    """Return a sentence for each changed setting that affects what is sent."""
     fixed_recorded = {name: recorded[name] for name in recorded if name not in FREE}
     fixed_current = {name: current[name] for name in current if name not in FREE}
     return value_changes(fixed_recorded, fixed_current)
 
 
 def plan_differences(recorded: Plan, current: Plan) -> list[str]:
-    """Return a sentence for each difference that keeps a conversation from being scored again."""
+    """Return a sentence for each difference that prevents a conversation from being rescored."""
     recorded_fields = recorded.to_json()
     current_fields = current.to_json()
     changes = value_changes(
@@ -240,7 +240,7 @@ def plan_differences(recorded: Plan, current: Plan) -> list[str]:
 
 
 def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
-    """Return the recorded plan, of today's examples, with the rules of today.
+    """Return the recorded plan with the current examples and rules.
 
     `same_judge`: only the original judge is used.
     """
@@ -264,12 +264,11 @@ def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
     )
 
 
-# --- The verdicts of a recorded conversation, from its results or, where it
-# died before them, its journal.
+# --- The sentences about the changes.
 
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:
-    """Return the counts, then a line for each verdict that moved or was kept."""
+    """Return the counts, then a line for each changed or kept verdict."""
     lines = [*wrap_text(rescored_sentence(rescored), width, "  ")]
     for text in rescored_details(rescored):
         lines += wrap_text(f"  {text}", width, "    ")
@@ -277,7 +276,7 @@ def rescored_lines(rescored: Rescored, width: int) -> list[str]:
 
 
 def rescored_sentence(rescored: Rescored) -> str:
-    """Return the counts."""
+    """Return the counts in a sentence."""
     counts = [
         f"{pluralize(rescored.same, 'verdict')} unchanged",
         f"{len(rescored.moves):,} moved",
@@ -294,7 +293,7 @@ def rescored_sentence(rescored: Rescored) -> str:
 
 
 def rescored_details(rescored: Rescored) -> list[str]:
-    """Return a sentence for each verdict that moved or was kept."""
+    """Return a sentence for each changed or kept verdict."""
     texts = []
     for move in rescored.moves:
         place = f"{move.row.conversation} {move.row.id}"
@@ -305,5 +304,5 @@ def rescored_details(rescored: Rescored) -> list[str]:
     texts += [
         f"{name}: kept: {one_line(reason)}" for name, reason in rescored.kept.items()
     ]
-    # A new rule may move thousands of verdicts.
+    # A new rule may change thousands of verdicts.
     return first_and_rest(texts, 60, "… and {:,} more: see summary.json")
