@@ -1,1 +1,1 @@
-"""What is asked before the first conversation: agents, for what only another was told; the judge, for known grades."""
+"""Checks before the first conversation: of agents, for facts told only to another; of the judge, by known grades."""

@@ -1,4 +1,4 @@
-"""Canaries: the judge is asked about answers with known grades, before the run and hidden in it."""
+"""Canaries: checks of the judge by answers with known grades, before the run and hidden in it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REFERENCE = "the cello"
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """An answer, and whether a judge is to pass it."""
+    """An answer, and whether a judge should pass it."""
 
     name: str
     answer: str
@@ -51,13 +51,13 @@ class Canary:
 
     @property
     def inquiry(self) -> Inquiry:
-        """What the judge is asked."""
+        """The question to the judge."""
         return PROMPTS["answer"].inquiry(
             question=_ASKED, reference=_REFERENCE, answer=self.answer
         )
 
     def fault(self, judge: LtmJudge) -> str:
-        """Return what is wrong with the judge's grade; "" if nothing is."""
+        """Return a description of the judge's error; "" if its grade is right."""
         inquiry = self.inquiry
         decision = judge.decide(inquiry)
         if isinstance(decision, Unscored):
@@ -80,7 +80,7 @@ CANARIES = (
 )
 
 
-# A good judge may miss one canary of three, and a run is not worth less for that.
+# A good judge may miss one canary of three without making the run less valuable.
 STOPPING = 2
 
 
@@ -88,7 +88,7 @@ JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge='JUDGE?canaries
 
 
 class Canaries:
-    """Asks once in a run, in whichever process comes first; what the judge said is in the run folder."""
+    """Checks the judge once per run, in the first process to get here; the outcome is kept in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -99,7 +99,7 @@ class Canaries:
         return not self._run.settings.judge.has_canaries
 
     def pytest_sessionstart(self) -> None:
-        """Forget a judge's failure when the run is resumed: by now it may be better."""
+        """Discard a judge's failure when the run is resumed: the judge may have improved."""
         run = self._run
         if run.plays and run.resumed is not None and not run.is_worker:
             precheck = judge_checks.read_precheck(self._folder)
@@ -109,14 +109,14 @@ class Canaries:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ltm_precheck(self) -> str | None:
-        """Return why the judge's grades cannot be relied on; asked first, as it costs least."""
+        """Return why the judge's grades are unreliable; called first, because it is the cheapest check."""
         judge = run_judge(self._run.config)
         if judge is None or self._is_off or not self._run.plays:
             return None
         from filelock import FileLock
 
         with FileLock(self._folder / ".canaries.lock"):
-            # the others wait for what is found out here
+            # The other processes wait for the outcome.
             recorded = judge_checks.read_precheck(self._folder)
             precheck = recorded or self._graded_before(judge)
             if precheck is None:
@@ -131,7 +131,7 @@ class Canaries:
                         canary.fault(connection.handle(canary.name))
                         for canary in CANARIES
                     )
-                    # Once there are enough, the others are not asked.
+                    # Once there are enough, the remaining ones are not asked.
                     faults = list(islice(filter(None, answers), STOPPING))
                     precheck = replace(
                         precheck,
@@ -155,9 +155,9 @@ class Canaries:
         return f"{precheck.why}. {JUDGE_CURE}"
 
     def complete_checks(self) -> None:
-        """Ask about as many known answers as a run needs in which the judge was asked less often than they are many.
+        """Ask about the missing known answers of a run whose conversations had places for too few of them.
 
-        They are drawn by the run's seed, and handed back where they are on record.
+        They are drawn by the run's seed, and taken from the record if they are there.
         """
         run = self._run
         judge = run_judge(self._run.config)
@@ -177,8 +177,8 @@ class Canaries:
             list(judge_checks.recorded_checks(self._folder))
         ):
             return
-        # What is drawn depends on what the conversations asked: rows of a run that went
-        # on since, or is scored again, serve only where the very same is asked.
+        # The draw depends on the conversations' questions: rows of a run that has
+        # continued since, or is rescored, can be reused only for identical questions.
         recorded = {check.prompt: check for check in judge_checks.checks_in(path)}
         path.unlink(missing_ok=True)
         checks = list(judge_checks.recorded_checks(self._folder))
@@ -195,7 +195,7 @@ class Canaries:
     def _ask_missing(
         self, connection: JudgeConnection, checks: list[JudgeChecked]
     ) -> None:
-        """Ask about answers of the kinds that were asked too seldom, then of those that were misjudged."""
+        """Ask about answers of kinds with too few checks, then of kinds with errors."""
         from pytest_ltm.judges.hidden_checks import HiddenChecks
 
         def note(event: Event) -> None:
@@ -219,7 +219,7 @@ class Canaries:
                 connection.check(drawing.draw(kind))
 
     def forecast(self) -> TokenUse:
-        """Return what asking them would take."""
+        """Return the usage of asking them."""
         if self._run.settings.judge.is_none or self._is_off:
             return TokenUse()
         from pytest_ltm.agents.reader.memory_policies import count_tokens
@@ -231,7 +231,7 @@ class Canaries:
         )
 
     def _graded_before(self, judge: RunJudge) -> Precheck | None:
-        """Return the outcome of this judge's canaries in the run that is scored again; None if it must be asked."""
+        """Return the outcome of this judge's canaries in the rescored run; None if it must be asked."""
         source = self._run.settings.rescored
         precheck = None if source is None else judge_checks.read_precheck(source)
         if precheck is None or precheck.verdict != "right":
@@ -244,7 +244,7 @@ class Canaries:
     def _connection(
         self, judge: RunJudge, name: str, **options: Any
     ) -> Iterator[JudgeConnection]:
-        """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
+        """Yield a connection to the judge with a journal of its own, from which recorded replies are reused."""
         from pytest_ltm.modes.asked_models import connection_of
 
         path = self._folder / name
@@ -254,7 +254,7 @@ class Canaries:
         except OSError as error:
             raise disk_fault(path, error) from error
         if next(find_damages(content), None) is not None:
-            # a few questions are soon asked again
+            # The few questions are quickly asked again.
             path.replace(path.with_name(f"{path.name}.damaged"))
             content = b""
         path.write_bytes(content[: content.rfind(b"\n") + 1])

@@ -1,4 +1,4 @@
-"""Which capabilities an agent lacks, as far as it can be looked at before it is asked."""
+"""The capabilities that an agent lacks, as far as they can be found without asking it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_ltm.api.storage import AgentError
 
 
 def find_lacking(source: AgentSource, needed: set[str]) -> set[str]:
-    """Return which capabilities the agents of a source lack; nothing where none can be made to look at."""
+    """Return the capabilities that a source's agents lack; empty if no sample can be created."""
     lacking = {*needed} - profile_of(source).capabilities
     if not lacking:
         return set()
-    # What a factory returns is known only once it has.
+    # The result of a factory is known only after calling it.
     try:
         agent = source.sample()
         with closing(AgentCaller(agent, timeout=None, owned=source.owned)) as caller:

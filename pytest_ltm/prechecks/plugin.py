@@ -1,4 +1,4 @@
-"""Checks before the first conversation, each of which may refuse all of them."""
+"""Checks before the first conversation, each of which may refuse the run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register them before gate and reports, whose lines in the header stand below theirs."""
+    """Register the checks before gate and reports, so that their header lines come first."""
     from pytest_ltm.prechecks.probe import Probe
     from pytest_ltm.prechecks.taking_part import TakingPart
 
     manager = run.config.pluginmanager
-    # A run that is scored again hands on what was found out about the judge before.
+    # A rescored run carries over the recorded outcome for the judge.
     if run.settings.rescored is not None or not run.settings.judge.is_none:
         from pytest_ltm.prechecks.canaries import Canaries
 
@@ -33,12 +33,12 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 
 
 def _looks_for_giveaways(config: pytest.Config) -> bool:
-    """Return whether scenarios are played without memory first: where a baseline is saved, or pytest is strict."""
+    """Return whether scenarios are played without memory first: if a baseline is saved, or pytest is strict."""
     return bool(getattr(config.option, "ltm_save", None)) or is_strict(config)
 
 
 def is_strict(config: pytest.Config) -> bool:
-    """Return whether pytest is told to be strict: an option of its own, since pytest 9 a setting."""
+    """Return whether pytest is strict: an option of its own, since pytest 9 a setting."""
     try:
         return bool(config.getini("strict"))
     except (KeyError, ValueError):

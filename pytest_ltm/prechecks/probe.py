@@ -1,4 +1,4 @@
-"""Probe: which agents are asked, before the first conversation, for what only another conversation was told."""
+"""Probe: asks agents, before the first conversation, for facts told only in another conversation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_ltm.records import probe_record
 if TYPE_CHECKING:
     from pytest_ltm.figures.forecast import TokenUse
 
-# Nothing is asked of an agent that cannot know what another conversation was told.
+# An agent that cannot know other conversations is not asked.
 _hold_probe = lazy("pytest_ltm.prechecks.probe_talk:hold_probe")
 _rehearse_probe = lazy("pytest_ltm.prechecks.probe_talk:rehearse_probe")
 UNASKED = {"human": "it is a person", "replay": "it is a recording"}
@@ -38,7 +38,7 @@ CURE = (
 
 
 class Probe:
-    """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
+    """Probes the agents of a run, in the first process to get here; the outcome is kept in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -46,14 +46,14 @@ class Probe:
         self._settings = run.settings
 
     def pytest_report_header(self) -> list[str]:
-        """Say why nothing is probed, if so."""
+        """Return a header line saying why nothing is probed, if so."""
         probed = self._settings.rescored is not None and any(
             not is_free(agent.spec) for agent in self._settings.agents
         )
         return ["ltm: isolation probe: none where a run is scored again"] * probed
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> str | None:
-        """Probe each agent that was not probed yet; return why the run cannot be measured."""
+        """Probe each agent not probed yet; return why the run cannot be measured."""
         if not self._run.plays or self._settings.rescored is not None:
             return None
         items = self._items(session)
@@ -62,7 +62,7 @@ class Probe:
         from filelock import FileLock
 
         with FileLock(self._path.with_name(".probe.lock")):
-            # the others wait for what is found out here
+            # The other processes wait for the outcome.
             decisions = probe_record.probe_decisions(self._path.parent)
             for label in (label for label in items if label not in decisions):
                 probed = self._probed(label, self._run.sources[label], items[label])
@@ -77,7 +77,7 @@ class Probe:
         return next(leaks, None)
 
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
-        """Return what the probe of each agent would take, by label."""
+        """Return the usage of each agent's probe, by label."""
         token_uses: dict[str, TokenUse] = {}
         for label, groups in self._items(session).items():
             source = self._run.sources[label]
@@ -92,14 +92,14 @@ class Probe:
         return {label: use for label, use in token_uses.items() if use.messages}
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
-        """Return the items of the conversations of each agent that may have to be asked."""
+        """Return the items of each agent that may have to be probed, by conversation."""
         items: dict[str, list[list[LtmItem]]] = {}
         if not self._run.config.option.ltm_no_probe:
             for name, group in items_by_conversation(
                 item.stash[LTM_ITEM] for item in session.items
             ).items():
                 source = self._run.sources[name.agent]
-                # Embedded agents know nothing of each other's conversations.
+                # Embedded agents cannot know each other's conversations.
                 if not (
                     source.embedded
                     and is_free(source.spec)
@@ -111,7 +111,7 @@ class Probe:
     def _probed(
         self, label: str, source: AgentSource, groups: Sequence[Sequence[LtmItem]]
     ) -> probe_record.Decided | None:
-        """Return the outcome of an agent's probe; None where the budget did not last."""
+        """Return the outcome of an agent's probe; None if the budget was spent before its end."""
         reason = self._unfit(label, source)
         definitions = {} if reason else self._definitions(groups)
         if not definitions:
@@ -126,7 +126,7 @@ class Probe:
         return decided
 
     def _unfit(self, label: str, source: AgentSource) -> str:
-        """Return why an agent is not asked, or ""."""
+        """Return why an agent is not probed, or ""."""
         if source.kind in UNASKED:
             return UNASKED[source.kind]
         if backends_are_shared() and _separates_users(source):
@@ -146,7 +146,7 @@ class Probe:
     def _definitions(
         self, groups: Sequence[Sequence[LtmItem]]
     ) -> dict[str, Definition]:
-        """Return a definition of each scenario that has any."""
+        """Return one definition of each scenario that has any."""
         definitions: dict[str, Definition | None] = {}
         for group in groups:
             if any(ltm_item.scenario not in definitions for ltm_item in group):
@@ -162,7 +162,7 @@ class Probe:
 
 
 def _separates_users(source: AgentSource) -> bool:
-    """Return whether the agents from there are told whose messages they hear."""
+    """Return whether the source's agents are given the sender of each message."""
     # Few runs have a store that users share.
     from pytest_ltm.agents.profile import profile_of
 

@@ -1,4 +1,4 @@
-"""The probe: does an agent know in one conversation what was told in another? What it is asked, and what tells."""
+"""The questions of the probe, which tests whether an agent knows in one conversation facts told in another."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from msgspec import Struct
 from pytest_ltm.api.model import STOP_WORDS, casefold_plain, plain_words, word_stem
 from pytest_ltm.api.scenarios import Definition, Say
 
-# Of the plan's own questions: with the secret and the question for it, five messages
-# for each agent.
+# The plan's own questions: with the secret and its question, five messages for each
+# agent.
 QUESTIONS = 3
-# Characters of a question that is worth asking: longer ones bring along what they ask
+# The maximum length of a question, in characters: longer ones contain what they ask
 # about.
 LONGEST = 1_200
-# Letters of a word that tells anything.
+# The minimum length of a telling word, in letters.
 SHORTEST = 3
-# Of the telling words of an answer, those that must be there: no agent says so many by
+# The share of an answer's telling words that must occur: no agent says so many by
 # chance.
 SHARE = 0.6
-# Questions that must be answered by an agent that was told nothing: one may be a lucky
-# guess,
+# The number of questions answered by an agent without the facts that count as a leak:
+# one may be a lucky guess,
 KNOWN_ANSWERS = 2
 # and so may be two with answers as short as a colour and a first name.
 KNOWN_LETTERS = 12
-# What an agent says that knows nothing, and what answers to questions about things
-# never told say, too.
+# The words of an agent that knows nothing, and of correct answers to questions about
+# things never told.
 _REFUSALS = (
     "access answer available chat conversation context detail discussed earlier enough find given information know "
     "knowledge memory mention mentioned message none nothing previous provide provided question recall record remember "
@@ -41,19 +41,19 @@ _VOWELS = "aeiou"
 
 
 class ProbeQuestion(Struct, frozen=True):
-    """A question of the plan, and the words of its answer that nobody can know who was told nothing."""
+    """A question of the plan, with the words of its answer that cannot be known without being told."""
 
     text: str
     telling: frozenset[str]
-    """Stems."""
+    """As stems."""
 
     @property
     def letters(self) -> int:
-        """How much the answer gives away."""
+        """The total length of the telling words, as a measure of what the answer reveals."""
         return sum(map(len, self.telling))
 
     def found_in(self, reply: str) -> frozenset[str]:
-        """Return the telling words of a reply that holds enough of them; none of any other."""
+        """Return the telling words of a reply if it contains enough of them; otherwise none."""
         result = self.telling & _probe_stems(reply)
         if len(result) >= ceil(SHARE * len(self.telling)):
             return result
@@ -101,7 +101,7 @@ class Secret(Struct, frozen=True):
 
     @classmethod
     def secret_word(cls, seed: int, agent: str) -> Secret:
-        """Return the word of an agent: the same at each run with this seed."""
+        """Return the word for an agent: the same in each run with this seed."""
         rng = random.Random(f"probe {seed} {agent}")
         return cls(
             "".join(
@@ -120,12 +120,12 @@ class Secret(Struct, frozen=True):
         return "What is my grandmother's boat called?"
 
     def is_in(self, reply: str) -> bool:
-        """Return whether a reply tells it."""
+        """Return whether a reply contains the word."""
         return casefold_plain(self.word) in casefold_plain(reply)
 
 
 def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
-    """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
+    """Yield the questions of a definition with known answers, which must be among its texts if it has any."""
     asks = definition.questions
     expected: list[Any] = []
     if isinstance(definition.expected, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The two conversations of a probe: held with an agent, or rehearsed with an imitation of it."""
+"""The two conversations of a probe: with an agent, or rehearsed with an imitation."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from pytest_ltm.reports.expected_length import (
 )
 
 T = TypeVar("T")
-# Seconds from which on it is worth knowing before the first conversation how long all
-# of them may take.
+# The duration of all conversations, in seconds, from which a forecast is worth
+# printing.
 NOTABLE = 60.0
-# Of an example without a definition, as a guess.
+# The assumed number of messages of an example without a definition.
 _MESSAGES = 3
-# Says texts in a new conversation, which has that number, and returns the replies; None
-# of a stateless agent.
+# Sends texts in a new conversation with this number, and returns the replies; None for
+# a stateless agent.
 Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 
 
@@ -58,9 +58,9 @@ def hold_probe(
     groups: Sequence[Sequence[LtmItem]],
     definitions: Mapping[str, Definition],
 ) -> probe_record.Decided | None:
-    """Return the outcome of an agent's probe; None where the budget did not last.
+    """Probe an agent and return the outcome; None if the budget was spent before its end.
 
-    `groups`: the items of its conversations. DiskFault where nothing can be kept.
+    `groups`: the items of its conversations. DiskFault if nothing can be written.
     """
     label = groups[0][0].place.agent
     questions = probe_questions.probe_questions(definitions)
@@ -88,7 +88,7 @@ def rehearse_probe(
     ltm_item: LtmItem,
     definitions: Mapping[str, Definition],
 ) -> TokenUse:
-    """Return what the probe of an agent would take."""
+    """Return the usage of an agent's probe."""
     talk = ProbeRehearsal(settings, source, ltm_item)
     secret = _secret(settings, ltm_item.place.agent)
     probe_verdict(talk.say, secret, probe_questions.probe_questions(definitions))
@@ -106,14 +106,15 @@ def _forecast_time(
     groups: Sequence[Sequence[LtmItem]],
     definitions: Mapping[str, Definition],
 ) -> None:
-    """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
+    """Print the approximate duration of the agent's conversations, assuming the probe's seconds per reply."""
     terminal = run.config.pluginmanager.get_plugin("terminalreporter")
     profile = profile_of(source)
     counts = {}
     for name, definition in definitions.items():
         counts[name] = sum(isinstance(step, (Say, Ask)) for step in definition.steps)
     messages = 0
-    for group in groups:  # the opening, what its examples say, and what else is told
+    # The opening, the messages of its examples, and everything else that is told.
+    for group in groups:
         messages += 1 + sum(counts.get(item.scenario, _MESSAGES) for item in group)
         if "AcceptsHistory" not in profile.capabilities:
             messages += _count_told(run.settings, group, profile.max_message_tokens)
@@ -131,7 +132,7 @@ def _forecast_time(
 
 
 def _count_told(settings: RunSettings, group: Sequence[LtmItem], largest: int) -> int:
-    """Return about how many messages a conversation has beside those of its examples.
+    """Return the approximate number of a conversation's messages in addition to its examples' own.
 
     They are a data set's history, else filler in messages of `largest` tokens.
     """
@@ -151,7 +152,7 @@ def probe_verdict(
     secret: probe_questions.Secret,
     chosen: Sequence[probe_questions.ProbeQuestion],
 ) -> tuple[probe_record.ProbeVerdict, str]:
-    """Hold the two conversations of a probe; return the outcome, and why."""
+    """Hold the two conversations of a probe; return the outcome and the reason."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
     reply_on_secret, *replies = say(
@@ -168,7 +169,7 @@ def probe_verdict(
 
 
 class ProbeConversation:
-    """Talks to an agent in conversations of the probe, within the budget, and writes down what is said."""
+    """Holds an agent's probe conversations, within the budget, and records the exchanges."""
 
     def __init__(
         self,
@@ -185,7 +186,7 @@ class ProbeConversation:
         self._place = ltm_item.place
         self._messages = messages
         self.reply_count, self.seconds = 0, 0.0
-        """The number of replies so far, and the seconds that they took."""
+        """The number of replies so far, and their total seconds."""
         self._tariff = run.costs.tariff_of(label)
         self._counter = token_counter(run.settings.tokenizer)
         self._clock = SimulatedClock(
@@ -194,12 +195,12 @@ class ProbeConversation:
         self._numbers = count()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
-        """Return the replies of an agent that was told nothing else; None, and nothing is said, of a stateless one."""
+        """Return the replies of a new agent; None, without sending anything, for a stateless one."""
         run = self._run
         settings = self._run.settings
         place = self._place
         folder = run.folder.path / f"probe-{self._label}-{number}"
-        if self._source.produce_in is not None:  # it leaves files there
+        if self._source.produce_in is not None:  # It leaves files there.
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(
             self._source, settings, folder, label=self._label, trial=place.trial
@@ -230,12 +231,12 @@ class ProbeConversation:
         finally:
             live.close()
             output.close()
-            with suppress(OSError):  # it left none
+            with suppress(OSError):  # It left none.
                 folder.rmdir()
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Say of a run that somebody ends meanwhile what it was waiting for; take the progress away at the end."""
+        """Report the probe in progress if the run is interrupted; clear the progress at the end."""
         try:
             yield
         except KeyboardInterrupt:
@@ -277,8 +278,8 @@ class ProbeConversation:
     def probe_outcome(
         self, verdict: probe_record.ProbeVerdict, why: str = ""
     ) -> probe_record.Decided:
-        """Return the outcome of the probe, and what it cost."""
-        # also those of a probe that was cut off
+        """Return the outcome of the probe, with its cost."""
+        # Including those of a probe that was interrupted.
         rows = probe_record.read_probe(self._run.folder.path)
         usage = probe_record.probe_usage(rows, self._label, self._tariff)
         return probe_record.Decided(
@@ -293,7 +294,7 @@ class ProbeConversation:
 
 
 class ProbeRehearsal:
-    """Holds the same conversations with imitations of an agent, and counts what they would take."""
+    """Holds the same conversations with imitations of an agent, and counts their usage."""
 
     def __init__(
         self, settings: RunSettings, source: AgentSource, ltm_item: LtmItem
@@ -307,7 +308,7 @@ class ProbeRehearsal:
         self.use = TokenUse()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
-        """Return the replies of another imitation; None of a stateless agent."""
+        """Return the replies of a new imitation; None for a stateless agent."""
         if "Stateless" in self._profile.capabilities:
             return None
         agent = CostSimulator(

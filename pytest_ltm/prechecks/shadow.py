@@ -1,4 +1,4 @@
-"""Shadow plays: the project's own scenarios with agents that have no memory, before anybody is asked."""
+"""Shadow plays: the project's own scenarios with agents without memory, before any agent is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.prechecks.plugin import is_strict
 
 MOST_MESSAGES = 200
-"""After so many a scenario that waits for a certain answer is given up."""
+"""The number of messages after which a scenario that waits for a certain answer is abandoned."""
 _CURE = (
     "Check what only a memory can know, or say what it earns without: "
     "@pytest.mark.ltm(floor=...)"
@@ -28,7 +28,7 @@ _CURE = (
 
 
 class Shadow:
-    """An agent without memory, which says the message, nothing, or the message before."""
+    """An agent without memory, which repeats the message, says nothing, or repeats the previous message."""
 
     stateless = True
 
@@ -38,7 +38,7 @@ class Shadow:
         self._message_count = 0
 
     def reply(self, message: str, user: str = "") -> str:
-        """Return what it makes of a message and the one before; AgentFault if there are too many."""
+        """Return its reply to a message; AgentFault if there are too many."""
         self._message_count += 1
         if self._message_count > MOST_MESSAGES:
             raise AgentFault("a shadow play was given up")
@@ -55,7 +55,7 @@ SHADOWS: dict[str, Callable[[str, str], str]] = {
 
 
 class ShadowPlay(Struct, frozen=True):
-    """What a scenario gives away."""
+    """The score of a scenario without memory."""
 
     scenario: str
     shadow: str
@@ -63,7 +63,7 @@ class ShadowPlay(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What the author of the scenario should know."""
+        """The sentence for the author of the scenario."""
         return (
             f"{self.scenario}: an agent without memory earns {self.value:.2f} here ({self.shadow}). "
             f"{_CURE}"
@@ -71,13 +71,13 @@ class ShadowPlay(Struct, frozen=True):
 
 
 class ShadowPlays:
-    """Plays each own scenario once for each shadow, where a baseline is saved or pytest is strict."""
+    """Plays each own scenario once for each shadow, if a baseline is saved or pytest is strict."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Tell which scenarios need no memory; UsageError under --strict."""
+        """Report scenarios that need no memory; UsageError under --strict."""
         config = self._run.config
         run = self._run
         strict = is_strict(config)
@@ -99,7 +99,7 @@ class ShadowPlays:
 
 
 def own_scenarios(items: Iterable[LtmItem]) -> list[LtmItem]:
-    """Return the first example of each of the project's scenarios that nothing but `ltm` and parameters go into."""
+    """Return the first example of each of the project's scenarios that takes only `ltm` and parameters."""
     first: dict[str, LtmItem] = {}
     for item in items:
         if not is_built_in(item.item) and _is_playable(item.item):
@@ -120,7 +120,7 @@ def _parameters(item: pytest.Function) -> dict[str, object]:
 
 
 def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay]:
-    """Return what earns more than its floor without memory, of each scenario what earns most."""
+    """Return the scenarios that score above their floor without memory, each with its best shadow."""
     found: list[ShadowPlay] = []
     for scenario in scenarios:
         definition = _definition_of(scenario, run)
@@ -149,7 +149,7 @@ def _earned(
     definition: Definition | None,
     run: LtmRun,
 ) -> float:
-    """Return the score of a shadow; 0 where it has none."""
+    """Return the score of a shadow; 0 if it has none."""
     from pytest_ltm.testing import run_scenario
 
     item = ltm_item.item
@@ -171,7 +171,7 @@ def _earned(
                 span=run.settings.spans[ltm_item.place.span],
                 scoring=run.settings.scoring,
             )
-    except LtmError:  # what a body may do wrong is told when it is its turn
+    except LtmError:  # Errors of a body are reported when it is played.
         return 0.0
     if isinstance(ending.verdict, Score):
         return ending.verdict.value

@@ -1,4 +1,4 @@
-"""TakingPart: which agents take no part in some scenarios, said before the first message."""
+"""TakingPart: names agents that cannot play some scenarios, before the first message."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pytest_ltm.api.session import LTM_ITEM, LtmItem, LtmRun
 from pytest_ltm.api.storage import first_and_rest, join_words, lazy, pluralize
 
 _MOST_NAMED = 3
-# Few runs have scenarios that not all agents can play.
+# Few runs have scenarios that some agents cannot play.
 _find_lacking = lazy("pytest_ltm.prechecks.lacking:find_lacking")
 
 
 class TakingPart:
-    """Names the agents that cannot act, or compact, where scenarios want it."""
+    """Names the agents that lack tools or compaction where scenarios need them."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> None:
-        """Write a line for each agent that takes no part in some scenarios; nothing is refused."""
+        """Write a line for each agent that cannot play some scenarios; nothing is refused."""
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None or not self._run.plays:
             return

@@ -1,6 +1,6 @@
-"""What a run keeps beside its journals: amended verdicts, checks of judge and agents, the budget; and old runs."""
+"""A run's records in addition to its journals: amendments, checks of judge and agents, the budget; and old runs."""
 
-# The files in a run folder that hold what its judge was asked beside the conversations.
+# The files in a run folder about checks of the judge outside its conversations.
 CANARIES = "canaries.json"
 CANARY_JOURNAL = "canaries.jsonl"
 CANARY_TIMINGS = "canaries.timings.jsonl"

@@ -1,7 +1,7 @@
-"""Amendments: verdicts corrected by hand, kept beside the automatic ones (Castillo-Bolado et al., 2024, appendix B).
+"""Amendments: verdicts corrected by hand, kept with the automatic ones (Castillo-Bolado et al., 2024, appendix B).
 
-They stand in `amendments.json` of the run folder, apart from the results, so that
-scoring again does not lose them.
+They are in `amendments.json` of the run folder, separate from the results, so that
+rescoring does not lose them.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ LOCK = ".amendments.lock"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """One verdict amended by a person."""
+    """A verdict amended by a reviewer."""
 
     score: float
     """The share of full marks, 0 to 1."""
     reason: str
     """Why the automatic verdict is wrong; never empty."""
     by: tuple[str, ...] = field(default=(), metadata={SPARSE: True})
-    """Who said so in a review; empty where the verdict was amended directly."""
+    """The reviewers behind it; empty if the verdict was amended directly."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
@@ -72,10 +72,10 @@ def read_amendments(run_folder: Path) -> dict[str, Amendment]:
 def amend_verdict(
     run_folder: Path, run: RunResult, nodeid: str, amendment: Amendment
 ) -> ScenarioResult:
-    """Write the amendment down and return the amended result; ConfigurationError if the run has no such item.
+    """Write the amendment and return the amended result; ConfigurationError if the run has no such item.
 
-    A later amendment of the same item replaces an earlier one; the automatic verdict
-    stays.
+    A later amendment of the same item replaces an earlier one; the automatic verdict is
+    kept.
     """
     rows = {row.nodeid: row for row in run.scenarios}
     if nodeid not in rows:
@@ -87,10 +87,9 @@ def amend_verdict(
 
 
 def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) -> None:
-    """Put an amendment in the place of what was said of a node id before; None takes that away.
+    """Replace the amendment of a node id; None removes it.
 
-    Several processes may do so at the same time. LtmError if the file cannot be read or
-    written.
+    Safe for several processes at once. LtmError if the file cannot be read or written.
     """
     from filelock import FileLock
 
@@ -110,7 +109,7 @@ def amendments_text(amendments: Mapping[str, Amendment]) -> str:
 
 
 def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
-    """Return the run with the amended verdicts in place of the automatic ones, which each row keeps."""
+    """Return the run with amended verdicts in place of the automatic ones, which each row keeps."""
     conversations = []
     for conversation in run.conversations:
         rows = []

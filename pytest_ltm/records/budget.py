@@ -1,4 +1,4 @@
-"""The budget: what all conversations of a run may spend together, on every worker, and what they have spent."""
+"""The budget: the limits shared by all conversations of a run, across workers, and the spending so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_ltm.api.storage import BudgetSpent, Shared
 
 
 class SpentBudget(Struct, frozen=True):
-    """What was spent."""
+    """Amounts spent."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -41,7 +41,7 @@ class SpentBudget(Struct, frozen=True):
 
 
 def doubled_limits(limits: Limits, spent: SpentBudget) -> str:
-    """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+    """Return the options of a budget twice as large as this one, or as the spending if that is more."""
     options = []
     if limits.usd is not None:
         dollars = 2 * max(limits.usd, spent.usd) or 1
@@ -53,26 +53,26 @@ def doubled_limits(limits: Limits, spent: SpentBudget) -> str:
 
 
 class Budget:
-    """The limits of one run, and the ledger in which its conversations write what they spend."""
+    """The limits of one run, and the ledger of its conversations' spending."""
 
     def __init__(self, limits: Limits, ledger: Shared) -> None:
         self.limits = limits
         self.ledger = ledger
 
     def account(self, conversation: str, *, agent: str) -> BudgetAccount:
-        """Return where one conversation of an agent writes what it spends."""
+        """Return the account of one conversation of an agent."""
         return BudgetAccount(self, conversation, agent)
 
     def total_spending(self) -> SpentBudget:
-        """Return what all have spent together."""
+        """Return the total spending."""
         return sum_spent(self.ledger.read())
 
     def doubled_limits(self) -> str:
-        """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+        """Return the options of a budget twice as large as this one, or as the spending if that is more."""
         return doubled_limits(self.limits, self.total_spending())
 
     def begin(self, spent_before: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
-        """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
+        """Create the ledger with the spending before the run was resumed; pending reservations count permanently."""
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {side: {} for side in spent_before}
@@ -88,7 +88,7 @@ class Budget:
 
 
 class BudgetAccount:
-    """What one conversation may spend; the same limits hold for all, so each asks before each message."""
+    """The account of one conversation; the limits are shared by all, so each checks before each message."""
 
     def __init__(self, budget: Budget, conversation: str, agent: str) -> None:
         self._budget = budget
@@ -97,13 +97,13 @@ class BudgetAccount:
         self.refused: BudgetSpent | None = None
         """Why nothing more was sent, if so."""
         self._last = SpentBudget()
-        """The last exchange: the next one is expected to take as much."""
+        """The last exchange: the next one is expected to cost as much."""
         self._reserved = False
 
     def check(self, refused: str = "") -> None:
-        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take.
+        """Reserve the estimated cost of the next exchange; BudgetSpent if nothing more may be spent.
 
-        `refused`: why this may not be sent in any case.
+        `refused`: a reason to refuse it in any case.
         """
         if refused and self.refused is None:
             self.refused = BudgetSpent(refused)
@@ -119,9 +119,9 @@ class BudgetAccount:
     def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
         reserved = value.setdefault("reserved", {}).pop(self._conversation, None)
         if reserved is not None and not self._reserved:
-            # of a process that has died: it was sent, and counts for good
+            # Of a process that died: the message was sent, and counts permanently.
             _add_spent(value, "gone", self._conversation, SpentBudget(*reserved))
-        spent = sum_spent(value)  # what others have reserved counts as spent
+        spent = sum_spent(value)  # Others' reservations count as spent.
         limits = self._budget.limits
         over = []
         if limits.usd is not None and spent.usd >= limits.usd:
@@ -134,17 +134,17 @@ class BudgetAccount:
         return value
 
     def release(self) -> None:
-        """Let go of what was reserved: nothing was sent."""
+        """Release the reservation: nothing was sent."""
         if self._reserved:
             self._settle_account(None, SpentBudget())
 
     def charge_reserved(self) -> None:
-        """Count what was reserved: it was sent, and nobody waits for what comes back."""
+        """Charge the reservation: the message was sent, but its reply will not be read."""
         if self._reserved:
             self._settle_account("gone", self._last)
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
-        """Write down what failed attempts used; without a price it cost as much as the last reply."""
+        """Record the usage of failed attempts; without a price it costs as much as the last reply."""
         self._settle_account(
             "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
         )
@@ -158,11 +158,10 @@ class BudgetAccount:
         calls: int = 1,
         metered: bool = True,
     ) -> None:
-        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
+        """Record one reply; if its cost is unknown and the budget is in dollars, it is the last one.
 
-        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise
-        the price of the message and the reply alone is not all of it: nobody knows what
-        else was sent.
+        `metered`: its cost or tokens were reported, or it is free. Otherwise the price
+        of the message and the reply is only a part: the rest of the input is unknown.
         """
         spent = SpentBudget(usd or 0.0, tokens, calls)
         self._settle_account(side, spent)
@@ -177,7 +176,7 @@ class BudgetAccount:
             )
 
     def _settle_account(self, side: Side | None, spent: SpentBudget) -> None:
-        """Write down what was spent in place of what was reserved; None: nothing was."""
+        """Record spending in place of the reservation; None: nothing was spent."""
 
         def alter(value: dict[str, Any]) -> dict[str, Any]:
             value.get("reserved", {}).pop(self._conversation, None)
@@ -197,14 +196,14 @@ def spent_in(
     judge: Tariff,
     user: Callable[[str], Tariff] = lambda _: Tariff(),
 ) -> dict[Side, SpentBudget]:
-    """Return what a recorded conversation has spent; broken lines count as not there.
+    """Return the spending of a recorded conversation; unreadable lines are skipped.
 
-    `user`: of a simulated user's model.
+    `user`: returns the prices of a simulated user's model.
     """
     sides: dict[Side, SpentBudget] = dict.fromkeys(
         ("agent", "judge", "user", "lost"), SpentBudget()
     )
-    # What was only reckoned (`hypothetical`) is on the bill, and not spent.
+    # Hypothetical amounts are on the bill, but not spent.
     bill = Bill(agent)
     message = 0
     for event in events.iter_readable_events(journal):
@@ -245,7 +244,7 @@ def _add_bought(
     judge: Tariff,
     user: Callable[[str], Tariff],
 ) -> None:
-    """Add what was asked of the judge and of users' models, as far as it was really sent."""
+    """Add the calls of the judge and of users' models, as far as they were actually sent."""
     for timing in iter_readable(timed, timings.decode_timing):
         side: Side
         if isinstance(timing, timings.JudgeTime) and not timing.remembered:
@@ -265,7 +264,7 @@ def _add_bought(
 
 
 def sum_spent(ledger: Mapping[str, Any]) -> SpentBudget:
-    """Return what all conversations have spent together, by a ledger's JSON values."""
+    """Return the total spending in a ledger's JSON values."""
     rows = chain.from_iterable(side.values() for side in ledger.values())
     return sum((SpentBudget(*row) for row in rows), SpentBudget())
 

@@ -1,6 +1,6 @@
-"""What a judge was asked whose grades are known, the canaries and the hidden checks, and the outcome."""
+"""The judge's checks by known grades, canaries and hidden ones, and their outcome."""
 
-# Annotations are evaluated here, because they say how each field is read.
+# Annotations are evaluated here, because they define how each field is read.
 
 import json
 from collections import Counter
@@ -36,10 +36,10 @@ from pytest_ltm.records.probe_record import PrecheckUsage, unfinished_precheck
 FILE = CANARIES
 JOURNAL = CANARY_JOURNAL
 TIMINGS = CANARY_TIMINGS
-# The journal of checks that no conversation had a place for.
+# The journal of checks outside of conversations.
 CHECKS = JUDGE_CHECKS
-# How many checks of each kind a run has at least: of four, a judge that misjudges 80 % of
-# a kind misses one in 998 of 1,000 runs.
+# The minimum number of checks of each kind: of four, a judge that misjudges 80 % of a
+# kind misses one in 998 of 1,000 runs.
 _LEAST = 4
 PASSING_CHECKS: Mapping[str, int] = dict.fromkeys(("right", "long"), _LEAST)
 FAILING_CHECKS: Mapping[str, int] = dict.fromkeys(
@@ -57,21 +57,21 @@ FAILING_CHECKS: Mapping[str, int] = dict.fromkeys(
     _LEAST,
 )
 LEAST_CHECKS = sum(PASSING_CHECKS.values()) + sum(FAILING_CHECKS.values())
-# How many of a kind of which one was missed.
+# The number of checks of a kind after one was missed.
 MISSED_CHECKS = 10
 _SHOWN = 4
-# A judge with 3 % errors is stopped in one of 100 runs at most: half of that by all
-# kinds together, half by any of them.
+# A judge with 3 % errors stops at most one run in 100: half of that by all kinds
+# together, half by any of them.
 _ERRORS = 0.03
 _STOPPED = 0.005
-# So many misses of a kind are named, though the run goes on.
+# The number of misses of a kind from which it is named, although the run continues.
 _NAMED = 2
 _CHECK = b'{"event":"check"'
 _JUDGE = b'{"event":"judge"'
 
 
 def read_precheck(run: Path) -> Precheck | None:
-    """Return the outcome of a run's canaries; None where that is not decided, or the file cannot be read."""
+    """Return the outcome of a run's canaries; None if it is undecided, or the file cannot be read."""
     try:
         return from_record(Precheck, json.loads(read_regular(run / FILE)), FILE)
     except (OSError, ValueError, LtmError):
@@ -79,12 +79,12 @@ def read_precheck(run: Path) -> Precheck | None:
 
 
 def write_precheck(run: Path, came_to: Precheck) -> None:
-    """Keep it; DiskFault if it cannot be kept."""
+    """Write it; DiskFault if it cannot be written."""
     write_whole(run / FILE, json_text(to_record(came_to)).encode())
 
 
 def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
-    """Return what the questions used that the judge was asked."""
+    """Return the usage of the questions to the judge."""
     paid_calls = [
         timing
         for timing in iter_timings(run / TIMINGS, JudgeTime)
@@ -100,7 +100,7 @@ def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
 
 
 def judge_prechecks(run: Path) -> list[Precheck]:
-    """Return their outcome, if anybody was asked."""
+    """Return their outcome, if any were asked."""
     usage = precheck_usage(run, Tariff())
     canaries = read_precheck(run) or unfinished_precheck("canaries", "", usage)
     checks = list(recorded_checks(run))
@@ -113,7 +113,7 @@ def judge_prechecks(run: Path) -> list[Precheck]:
 
 
 def most_misses(checks: int, stopped: float = _STOPPED) -> int:
-    """Return how many misses stop a run: those that a judge with 3 % errors has in fewer than `stopped` of all runs."""
+    """Return the misses that stop a run: a judge with 3 % errors reaches them in fewer than `stopped` of all runs."""
     at_most = 0.0
     for misses in range(checks + 1):
         if 1 - at_most < stopped:
@@ -125,7 +125,7 @@ def most_misses(checks: int, stopped: float = _STOPPED) -> int:
 
 
 def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
-    """Return the kinds of which a run needs more checks, each as often as it does; more where one was missed."""
+    """Return the kinds of checks that a run still needs, repeated as needed; more after a miss."""
     rates = {rate.kind: rate for rate in check_rates(checks)}
     kinds: list[str] = []
     for kind, least in {**FAILING_CHECKS, **PASSING_CHECKS}.items():
@@ -136,7 +136,7 @@ def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
 
 
 def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
-    """Return how many checks of each kind a judge misjudged, in the order of their names."""
+    """Return the number of misjudged checks of each kind, sorted by kind."""
     asked: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     for check in checks:
@@ -150,7 +150,7 @@ def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
 
 
 def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
-    """Return whether a judge errs more than its verdicts can bear: over all checks, or in a kind of them."""
+    """Return whether a judge makes too many errors for its verdicts: in all checks, or in one kind."""
     asked = sum(rate.asked for rate in rates)
     missed = sum(rate.missed for rate in rates)
     return missed >= most_misses(asked) or any(
@@ -166,18 +166,18 @@ def is_miss(check: JudgeChecked) -> bool:
 
 @lru_cache(maxsize=1024)
 def _read_grade(reply: str) -> str | Unscored:
-    """Return the grade in a reply; a run counts its misses several times."""
+    """Return the grade in a reply; cached, because a run counts its misses several times."""
     return parse_grade(reply, ("yes", "no"))
 
 
 def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
-    """Yield the checks of a run that the judge replied to, of all conversations."""
+    """Yield the checks of a run with a reply of the judge, from all conversations."""
     for path in (*sorted(run.glob("*/journal.jsonl")), run / CHECKS):
         yield from checks_in(path)
 
 
 def checks_in(path: Path) -> Iterator[JudgeChecked]:
-    """Yield the checks of one journal that the judge replied to."""
+    """Yield the checks of one journal with a reply of the judge."""
     for line in _lines_with(path, _CHECK):
         try:
             event = decode_event(strip_checksum(line), path.name)
@@ -188,7 +188,7 @@ def checks_in(path: Path) -> Iterator[JudgeChecked]:
 
 
 def asks_judge(run: Path) -> bool:
-    """Return whether any example of a run has asked the judge."""
+    """Return whether an example of a run has asked the judge."""
     return any(
         next(_lines_with(path, _JUDGE), b"") for path in run.glob("*/journal.jsonl")
     )

@@ -1,4 +1,4 @@
-"""A recorded journal, read event by event as a conversation goes on."""
+"""Playback: a recorded journal, read event by event as a conversation proceeds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ A = TypeVar("A", events.JudgeAsked, events.JudgeChecked, events.UserModelAsked)
 
 
 class Playback:
-    """A recorded conversation, from its header to where it ends; what it is asked for is at `next`.
+    """A recorded conversation, from its header to its end; `next` is the current event.
 
-    What judges and users' models said is set apart, to be asked for again; so are
+    Replies of judges and users' models are stored separately, to be looked up; so are
     verdicts, which are made again.
     """
 
@@ -42,7 +42,7 @@ class Playback:
     ) -> None:
         self.record = record
         self.wanted = ""
-        """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
+        """What was needed but is unavailable: the agent itself, or a user's model with a different question."""
         self._model_replies: defaultdict[
             tuple[type[events.ModelAsked], str, str, int], deque[Any]
         ] = defaultdict(deque)
@@ -55,12 +55,12 @@ class Playback:
             elif not isinstance(event, _APART) and not has_ended:
                 self._events.append(event)
         if self._events and isinstance(self._events[-1], events.MessageSent):
-            self._events.pop()  # never replied to
+            self._events.pop()  # It never got a reply.
         self._remaining = Counter(map(example_of_event, self._events))
 
     @classmethod
     def open_playback(cls, path: Path) -> Playback | None:
-        """Return what a journal holds, None if there is none or it has no header; LtmError for any other file."""
+        """Open a journal; None if there is none or it has no header, LtmError for any other file."""
         if not path.is_file():
             return None
         record = ConversationRecord()
@@ -71,53 +71,52 @@ class Playback:
 
     @property
     def header(self) -> events.Header:
-        """What the conversation was begun with."""
+        """The header of the conversation."""
         if self.record.header is None:
             raise LtmError("the record has no header")
         return self.record.header
 
     @property
     def next(self) -> events.Event | None:
-        """The event that comes next, None at the end."""
+        """The next event; None at the end."""
         return self._events[0] if self._events else None
 
     def upcoming(self, kind: type[E]) -> E | None:
-        """Return the event that comes next, if it is of that kind."""
+        """Return the next event if it is of this kind."""
         result = self.next
         return result if isinstance(result, kind) else None
 
     def no_agent(self) -> NoReturn:
-        """Stand in for the agent, which is not made."""
+        """Stand in for the agent, which is not created."""
         self.wanted = "it uses the agent itself, and there is none"
         raise AgentError("no agent exists while a run is scored again")
 
     def skip(self) -> None:
-        """Go on to the event after it."""
+        """Advance to the following event."""
         self._remaining[example_of_event(self._events.popleft())] -= 1
 
     def count_remaining(self, example: str) -> int:
-        """Return how many messages, waits and watchers of an example are still to come."""
+        """Return the number of an example's remaining messages, waits and watchers."""
         return self._remaining[example]
 
     def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
-        """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
+        """Return the recorded reply of a judge or a user's model to the same question; None if it was not asked."""
         replies = self._model_replies.get((kind, example, prompt, vote))
         if not replies:
             return None
-        # The last one stands for all further ones: a test may ask its judge more often
-        # than it did.
+        # The last one is reused: a test may ask its judge more often than it did.
         result: A = replies.popleft() if len(replies) > 1 else replies[0]
         return result
 
 
 def header_of(path: Path) -> events.Header | None:
-    """Return a journal's first line, None if it is incomplete; LtmError if it is not a header."""
+    """Return the header of a journal; None if it is incomplete, LtmError if the first line is not a header."""
     result = next(events.read_events(path), None) if path.is_file() else None
     return result if isinstance(result, events.Header) else None
 
 
 def recorded_plan(path: Path) -> Plan | None:
-    """Return the plan in a journal's first line, None if there is no whole one; LtmError if it cannot be read."""
+    """Return the plan in a journal's header; None if the header is incomplete, LtmError if it cannot be read."""
     header = header_of(path)
     return None if header is None else plan_of(header)
 
@@ -128,7 +127,7 @@ def plan_of(header: events.Header) -> Plan:
 
 
 def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
-    """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
+    """Return the recorded content of an agent's YAML file; None if it had none or nothing is recorded."""
     for agent in _recorded_agents(run, label):
         fields = agent.configuration
         if isinstance(fields, dict):
@@ -139,12 +138,12 @@ def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
 
 
 def recorded_spec(run: Path, label: str) -> str:
-    """Return the spec of a recorded agent; "" where nothing is recorded of it."""
+    """Return the spec of a recorded agent; "" if nothing is recorded."""
     return next((agent.spec for agent in _recorded_agents(run, label)), "")
 
 
 def _recorded_agents(run: Path, label: str) -> Iterator[AgentFacts]:
-    """Yield what the journals of an agent's conversations say of it."""
+    """Yield the data about an agent in its conversations' journals."""
     for name, path in conversations_in(run, JOURNAL).items():
         if name.agent != label:
             continue
@@ -155,7 +154,7 @@ def _recorded_agents(run: Path, label: str) -> Iterator[AgentFacts]:
 
 
 def as_recorded(text: str) -> str:
-    """Return a text as a journal holds it: without secrets."""
+    """Return a text as recorded in a journal: without secrets."""
     fault = events.Fault(exchange=0, text=text)
     recorded = events.decode_event(events.encode_event(fault), "a text")
     if isinstance(recorded, events.Fault):
@@ -164,7 +163,7 @@ def as_recorded(text: str) -> str:
 
 
 def example_of_event(event: events.Event | None) -> str:
-    """Return the example whose body made an event, "" where none did."""
+    """Return the example whose body caused an event; "" if there is none."""
     if isinstance(event, events.MessageSent):
         return event.by if event.kind in SPOKEN else ""
     if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher)):

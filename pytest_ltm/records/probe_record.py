@@ -1,6 +1,6 @@
-"""What each agent was asked before its conversations, and whether it knew what another was told: `probe.jsonl`."""
+"""The record of probes, `probe.jsonl`: the questions to each agent, and whether it knew what another was told."""
 
-# Annotations are evaluated here, because they say how each field is read.
+# Annotations are evaluated here, because they define how each field is read.
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,18 +40,18 @@ class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
     reply_tokens: NonNegativeInt
     usage: Usage | None = None
     cost_usd: ReportedDollars | None = None
-    """As the agent's provider reports it."""
+    """As reported by the agent's provider."""
     estimated: bool = False
     """Some of its tokens or dollars were not reported."""
 
 
 class Decided(JournalRecord, frozen=True, kw_only=True):
-    """The outcome of an agent's probe; it is never probed again in this run."""
+    """The outcome of an agent's probe, which is not repeated in this run."""
 
     agent: str
     verdict: ProbeVerdict
     why: str = ""
-    """A sentence on a leak, or why it was not probed to the end."""
+    """A sentence on a leak, or on why the probe was not completed."""
     messages: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
     cost_usd: ReportedDollars | None = None
@@ -64,7 +64,7 @@ _PROBE_LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
 
 
 def append_probe_row(path: Path, row: Row) -> None:
-    """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
+    """Append a row, after removing a torn last line of a killed process; DiskFault if it cannot be written."""
     try:
         content = read_regular(path) if path.exists() else b""
     except OSError as error:
@@ -79,17 +79,17 @@ def append_probe_row(path: Path, row: Row) -> None:
 
 
 def read_probe(run: Path) -> list[Row]:
-    """Return the rows of a run; lines that cannot be read are left out."""
+    """Return the rows of a run; unreadable lines are skipped."""
     return list(iter_readable(run / PROBE_FILE, _PROBE_LINES.decode))
 
 
 def probe_decisions(run: Path) -> dict[str, Decided]:
-    """Return what was decided in a run, by agent."""
+    """Return the decided outcomes of a run, by agent."""
     return {row.agent: row for row in read_probe(run) if isinstance(row, Decided)}
 
 
 def probe_prechecks(run: Path) -> list[Precheck]:
-    """Return the outcome of each agent's probe; of one that was cut off, what was asked until then."""
+    """Return the outcome of each agent's probe, or the questions so far of one that was interrupted."""
     rows = read_probe(run)
     by_agent = {
         row.agent: Precheck(
@@ -113,19 +113,19 @@ def probe_prechecks(run: Path) -> list[Precheck]:
 
 
 class PrecheckUsage(NamedTuple):
-    """What a check beside the examples has used."""
+    """The usage of a check outside the examples."""
 
     calls: int
     """Messages to an agent, or questions to the judge."""
     tokens: int
     usd: float | None
-    """None: nobody knows."""
+    """None: unknown."""
     guessed: bool
     """Some of the tokens or dollars are an estimate."""
 
 
 def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> PrecheckUsage:
-    """Return what the messages used that an agent was asked."""
+    """Return the usage of an agent's probe."""
     exchanges = [
         row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent
     ]
@@ -145,7 +145,7 @@ def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> PrecheckUsag
 def unfinished_precheck(
     kind: Literal["canaries", "probe"], of: str, usage: PrecheckUsage
 ) -> Precheck:
-    """Return what stands for a check that was cut off, with what it used until then."""
+    """Return the entry of a check that was interrupted, with its usage so far."""
     return Precheck(
         kind=kind,
         of=of,

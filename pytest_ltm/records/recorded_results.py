@@ -1,4 +1,4 @@
-"""The results of a conversation as its folder has them."""
+"""The recorded results of a conversation, from its folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_ltm.api.storage import LtmError
 
 
 def recorded_result(folder: Path) -> ConversationResult | None:
-    """Return a conversation's results, None if there are none that can be read."""
+    """Return a conversation's results; None if there are no readable ones."""
     try:
         return read_results(folder / RESULTS)
     except LtmError:

@@ -1,4 +1,4 @@
-"""Verdicts on record: those of a conversation when it was played."""
+"""The recorded verdicts of a conversation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm.records.recorded_results import recorded_result
 
 
 def recorded_rows(folder: Path) -> list[ScenarioResult]:
-    """Return the verdicts of a conversation; from its journal those with a score only, which says no more."""
+    """Return the verdicts of a conversation; without results, only those with a score, from its journal."""
     result = recorded_result(folder)
     if result is not None:
         return [row for row in result.scenarios if row.cause != "not reached"]

@@ -1,10 +1,9 @@
-"""Recording: what the folder of a started conversation holds, and how much of it is kept when it is resumed.
+"""Recording: the contents of a started conversation's folder, and the part that is kept when it is resumed.
 
-What came from outside (replies, told filler, judge calls, faults) is kept. What follows
-the last of it comes of itself when the conversation is played again, so it is cut off.
-So are the faults at the end where the agent was gone, or where they may pass: it is
-asked again. What is cut off goes to `timings.jsonl` first: a kill at any instant loses
-nothing.
+External events (replies, told filler, judge calls, faults) are kept. Events after the
+last of them are recreated when the conversation is replayed, so they are cut off. So
+are final faults of a lost agent, or transient ones: the agent is asked again. The part
+cut off is first written to `timings.jsonl`, so a kill at any instant loses nothing.
 """
 
 from __future__ import annotations
@@ -56,19 +55,19 @@ class Recording(Struct, frozen=True, kw_only=True):
     record: ConversationRecord
     header: events.Header
     kept: int
-    """Bytes that are kept when it is resumed."""
+    """The number of bytes kept when it is resumed."""
     size: int
-    """Bytes of the file."""
+    """The size of the file in bytes."""
     torn: int
-    """Bytes of a last line that is not whole."""
+    """The size of an incomplete last line in bytes."""
     heard: bool
-    """The agent has heard something: one that starts afresh would not know it."""
+    """The agent has heard something that a new one would not know."""
     lost: int = 0
-    """Messages at its end that were lost to passing faults, and are sent again."""
+    """Messages at its end that were lost to transient faults, and are sent again."""
 
     @property
     def complete(self) -> bool:
-        """The conversation has ended: there is nothing to send."""
+        """The conversation has ended: nothing remains to be sent."""
         return self.record.complete and not self.lost
 
     @property
@@ -82,12 +81,12 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     @property
     def exchanges(self) -> int:
-        """Replies and told filler."""
+        """The number of replies and told fillers."""
         return len(self.record.transcript)
 
 
 def read_recording(path: Path) -> Recording | None:
-    """Return what a journal holds; None if there is none or it has no whole header.
+    """Read a journal; None if there is none or it has no whole header.
 
     An incomplete last line is ignored. LtmError for anything but a journal of this
     version.
@@ -98,8 +97,8 @@ def read_recording(path: Path) -> Recording | None:
     lost_messages = _LostMessages()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
-        # The place before a row of faults: an agent that was gone is asked again from
-        # there.
+        # The position before a row of faults: an agent that was lost is asked again
+        # from there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
         lost_messages.follow(event, outside)
@@ -136,17 +135,17 @@ def read_recording(path: Path) -> Recording | None:
 
 
 class _LostMessages:
-    """The messages at the end of a journal that passing faults left without a reply.
+    """The messages at the end of a journal that transient faults left without a reply.
 
-    Told filler does not end the row: most agents only note it, so it says nothing about
-    a server that was down. Where telling used something, the server was there.
+    Told filler does not end the row: most agents only store it, so it does not prove
+    that a server was up. Telling with usage does.
     """
 
     def __init__(self) -> None:
         self.count = self.begin = 0
 
     def follow(self, event: events.Event, place: int) -> None:
-        """Go on to the next event; what came from outside before it ends at `place`."""
+        """Add the next event; earlier external events end at `place`."""
         match event:
             case events.ReplyReceived():
                 self.count = 0
@@ -161,7 +160,7 @@ class _LostMessages:
 
 
 def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
-    """Return whether an agent can be brought to where it was at the last reply."""
+    """Return whether an agent can be restored to its state at the last reply."""
     if record.header is None or record.header.agent is None:
         return False
     capabilities = Capabilities(record.header.agent.capabilities)
@@ -171,7 +170,7 @@ def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
-    """Cut a journal back to what is kept of it, once what is cut off stands in the timings."""
+    """Truncate a journal to its kept part, after writing the rest to the timings."""
     path = folder / JOURNAL
     kept_bytes = recording.kept if recording else 0
     if not path.exists() or path.stat().st_size == kept_bytes:
@@ -179,7 +178,7 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
     with open_regular(path) as file:
         file.seek(kept_bytes)
         cut = file.read().decode("utf-8", "backslashreplace")
-    # First there, and on disk: only then may it go from the journal.
+    # Written to disk first: only then may it be removed from the journal.
     timings = Timings.resuming(folder / TIMINGS)
     try:
         timings.write(Resumed(kept=kept_bytes, cut=cut))
@@ -192,19 +191,19 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
         raise disk_fault(path, error) from error
 
 
-# --- Whether a recorded conversation can be resumed: its plan and its agent must be the
+# --- Whether a recorded conversation can be resumed: its plan and agent must be the
 # original ones.
 
 
 class AgentRecord(Struct, frozen=True, kw_only=True):
-    """What a journal's header says of an agent."""
+    """A journal header's data about an agent."""
 
     fingerprint: str
     facts: events.AgentFacts
 
 
 def recorded_agent(recording: Recording) -> RecordedAgent:
-    """Return what the recording says of its agent; LtmError if it says nothing that can be used."""
+    """Return the recorded agent; LtmError if the data are unusable."""
     agent = recording.header.agent
     if agent is None or agent.max_message_tokens < 1:
         raise LtmError("the journal's header does not list its agent's capabilities")
@@ -229,8 +228,8 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     same = recording.header.agent_fingerprint == agent.fingerprint
     texts: list[str] = []
     facts = _comparable_facts(agent.facts, recording.header.agent)
-    # An equal fingerprint says that spec and configuration, which come first, are the
-    # same: records hide secrets.
+    # An equal fingerprint means that spec and configuration, which come first, are
+    # equal: records hide secrets.
     for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
         recorded = _listed(getattr(recording.header.agent, name, None))
         current = _listed(getattr(facts, name))
@@ -252,7 +251,7 @@ def _listed(fact: object) -> object:
 def _comparable_facts(
     facts: events.AgentFacts, recorded: events.AgentFacts | None
 ) -> events.AgentFacts:
-    """Return the facts without the capabilities that the record need not name, and does not."""
+    """Return the facts without the capabilities that the record may omit, and does."""
     recorded_names = () if recorded is None else recorded.capabilities
     capabilities = [
         name
@@ -265,7 +264,7 @@ def _comparable_facts(
 def value_changes(
     then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}"
 ) -> list[str]:
-    """Return a sentence for each value that is another one now; `subject`: what it calls a name."""
+    """Return a sentence for each changed value; `subject`: the format of a name in it."""
     return [
         f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
         for name in {**then, **now}
@@ -287,9 +286,9 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
 def _restoring_obstacle(
     capabilities: Capabilities, said: Sequence[Exchange], checkpoints: Checkpoints
 ) -> str:
-    """Return why an agent cannot be told what was said, or "".
+    """Return why an agent cannot be restored to a conversation, or "".
 
-    A question asked alone is not in `said`: it leaves the agent where it was.
+    A question asked alone is not in `said`: it does not change the agent.
     """
     if "AcceptsHistory" not in capabilities and capabilities.saves:
         is_lost = said and not checkpoints.has_state(said[-1].number)

@@ -1,4 +1,4 @@
-"""What a run has spent until now: its conversations, the canaries of its judge and the probe of its agents."""
+"""The spending of a run so far: its conversations, the canaries of its judge and the probe of its agents."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def spent_by_run(
     judge: Tariff,
     user: Callable[[str], Tariff],
 ) -> dict[Side, dict[str, SpentBudget]]:
-    """Return what was spent on each side, by conversation or file; nothing of a run that has not begun.
+    """Return the spending on each side, by conversation or file; empty for a run that has not begun.
 
     Args:
         run: The run folder.
-        agent: Returns what the replies of an agent cost, by its label.
-        judge: What the judge's replies cost.
-        user: Returns what the replies of a simulated user's model cost, by its name.
+        agent: Returns the prices of an agent's replies, by its label.
+        judge: The prices of the judge's replies.
+        user: Returns the prices of a simulated user's model, by its name.
     """
     sides: dict[Side, dict[str, SpentBudget]] = {
         "agent": {},

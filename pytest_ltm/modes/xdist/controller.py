@@ -1,4 +1,4 @@
-"""Controller: the hooks of the process that hands conversations out, shows what comes back, and recovers the lost."""
+"""Controller: the hooks of the process that distributes conversations, shows results, and recovers lost ones."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JournalSnapshot:
-    """The last moment of a journal, and what had been said until then."""
+    """The last state of a journal, and the conversation until then."""
 
     bill: Bill
-    """What the replies cost."""
+    """The cost of the replies."""
     judge: Tariff
     user: Callable[[str], Tariff]
-    """Of a simulated user's model."""
+    """Returns the prices of a simulated user's model."""
     record: ConversationRecord = field(default_factory=ConversationRecord)
 
     def add_event(self, event: events.Event) -> None:
-        """Add what the conversation says."""
+        """Add an event of the conversation."""
         self.record.add(event)
         self.bill.count_event(event)
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last message has a reply, or needed none: what is told is not among the messages."""
+        """Whether the last message has a reply, or needed none: told exchanges are not among the messages."""
         last = self.record.last
         record = self.record
         return last not in record.messages or last in record.replies
 
     @property
     def where_stopped(self) -> str:
-        """Where in the conversation that was, for a sentence about who died."""
+        """The position in the conversation, for a sentence about a dead worker."""
         record = self.record
         if record.last is None:
             if record.speaking:
@@ -82,11 +82,11 @@ class JournalSnapshot:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """What the result of the conversation says of its tokens and dollars."""
+        """The token and dollar fields of the conversation's result."""
         return usage_totals(self.record, self.bill)
 
     def spent_by(self, example: str) -> dict[str, Any]:
-        """Return what an example has used up so far, as its result says it."""
+        """Return an example's usage so far, as fields of its result."""
         exchanges = self.record.transcript.exchanges_of(example)
         bill = self.bill
         costs = [
@@ -121,7 +121,7 @@ def journal_snapshot(
     judge: Tariff,
     user: Callable[[str], Tariff] = lambda _: Tariff(),
 ) -> JournalSnapshot:
-    """Return the last moment of a journal, or the one up to which it can be read."""
+    """Return the last state of a journal, or of its readable part."""
     snapshot = JournalSnapshot(Bill(agent), judge, user)
     with suppress(LtmError):
         for _, event in (
@@ -137,7 +137,7 @@ def journal_snapshot(
 def reports_of(
     brief: Brief, row: _result.ScenarioResult
 ) -> Iterator[pytest.TestReport]:
-    """Yield a setup that failed or was skipped with the row's reason, and an empty teardown."""
+    """Yield a setup report, failed or skipped with the row's reason, and an empty teardown."""
 
     def report(when: Any, outcome: Any, longrepr: Any) -> pytest.TestReport:
         return pytest.TestReport(
@@ -162,13 +162,13 @@ def reports_of(
 
 
 class Tries:
-    """Counts how often a conversation has been tried at the same point; getting further starts the count again."""
+    """Counts how often a conversation has been tried at the same position; progress restarts the count."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, int]] = {}
 
     def note(self, unit: str, progress: int) -> int:
-        """A worker has died with the conversation; return how many have at this place, this one included."""
+        """Record the death of a worker; return the number of deaths at this position, including this one."""
         progress_before, tries = self._known.get(unit, (-1, 0))
         tries = 1 if progress > progress_before else tries + 1
         self._known[unit] = max(progress_before, progress), tries
@@ -176,7 +176,7 @@ class Tries:
 
 
 class Recovery:
-    """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
+    """Decides how to continue a conversation whose worker died, and reports items that are not played."""
 
     def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
         self._run = run
@@ -187,25 +187,25 @@ class Recovery:
             lambda model: run.costs.user(model).tariff,
         )
         self._far: dict[str, JournalSnapshot] = {}
-        """What is told of conversations on other machines, by the name of their folder."""
+        """The state of conversations on other machines, by folder name."""
         self._deaths: dict[str, int] = {}
-        """How many workers have died with a conversation."""
+        """The number of workers that have died with a conversation."""
         self.notices: dict[str, str] = {}
-        """A sentence by conversation that lost a worker, unless its own results mention it."""
+        """A sentence for each conversation that lost a worker, unless its own results mention it."""
 
     def told(self, name: str, event: events.Event) -> None:
-        """A worker on another machine has written an event into the journal of that conversation."""
+        """Add an event that a worker on another machine has written into a conversation's journal."""
         if isinstance(event, events.Header):
             self._far[name] = JournalSnapshot(Bill(self._tariff(name)), *self._tariffs)
         if name in self._far:
             self._far[name].add_event(event)
 
     def over(self, name: str) -> None:
-        """A conversation is complete, and its results are here."""
+        """Drop a conversation that is complete, with its results here."""
         self._far.pop(name, None)
 
     def lost(self, worker: str, unit: WorkUnit, *, here: bool) -> bool:
-        """Return whether a conversation continues elsewhere; if not, everything that was not played is reported.
+        """Return whether a conversation continues elsewhere; if not, report all items that were not played.
 
         `here`: the worker wrote into this machine's run folder.
         """
@@ -218,8 +218,8 @@ class Recovery:
             if name in self._far or (run / name / JOURNAL).exists()
         ]
         unfinished = [folder for folder in begun_folders if not _is_complete(folder)]
-        # What was being played: of several folders, as isolated variants have, the last
-        # that has no results yet.
+        # The one being played: of several folders, as for isolated variants, the last
+        # one without results.
         folder = (unfinished or begun_folders or [run / next(iter(names))])[-1]
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
@@ -229,7 +229,7 @@ class Recovery:
         else:
             reason = "its journal is on the other machine, where the worker was"
         if here and self._run.settings.rescored is None:
-            # else no agent is asked: it is told again from the record
+            # Otherwise no agent is asked: the record is repeated.
             _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
@@ -255,17 +255,17 @@ class Recovery:
     def give_up(
         self, unit: WorkUnit, reason: str, *, death: str = "", speaking: str = ""
     ) -> bool:
-        """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
+        """Report the rest of a conversation: after a `death`, an error of the speaking example, others as not reached.
 
-        Where nobody was (filler, say), the first that had begun answers for it: what
-        ends like this is an error. It says `reason`, the others refer to the death.
-        Returns whether the conversation's results tell of it; those of one that was
-        complete stay as they are.
+        If no example was speaking (during filler, say), the error goes to the first one
+        begun. It has the `reason`; the others refer to the death. Returns whether the
+        conversation's results mention it; those of a complete conversation stay
+        unchanged.
         """
         rows = self._ledger.rows(unit.name)
         briefs = self._ledger.briefs(unit)
         run = self._run.folder.path
-        # Each journal is read once: the examples of one conversation may be hundreds.
+        # Each journal is read once: one conversation may have hundreds of examples.
         folder_names = dict.fromkeys(brief.folder for brief in briefs)
         scenes = {name: self._scene(run / name) for name in folder_names}
         open_items = []
@@ -401,17 +401,17 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-# How often a worker that dies before its first message is started again.
+# The number of starts of a worker that dies before its first message.
 START_TRIES = 5
-# Seconds that workers have, after Ctrl-C, for the reply that they wait for: a person is
+# Seconds that workers have, after Ctrl-C, to finish the current reply: a person is
 # waiting.
 GRACE = 3.0
-# The same after -x and --maxfail, where no person is.
+# The same after -x and --maxfail, where no person waits.
 STOP_GRACE = 15.0
 
 
 class Controller:
-    """What the controller does beyond xdist."""
+    """The controller's hooks in addition to xdist's."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -430,7 +430,7 @@ class Controller:
 
     @property
     def notices(self) -> list[str]:
-        """A sentence for each conversation that lost a worker and whose results do not mention it."""
+        """A sentence for each conversation that lost a worker without a mention in its results."""
         return [
             f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()
         ]
@@ -439,7 +439,7 @@ class Controller:
 
     @property
     def conversations(self) -> set[_result.ConversationName]:
-        """Those of what the workers have collected, variants as one: the controller knows node ids only."""
+        """The conversations collected by the workers, without variants: the controller knows only node ids."""
         collected = None if self.scheduling is None else self.scheduling.collection
         return set(map(conversation_of, collected or ()))
 
@@ -455,12 +455,12 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
-        """Start a worker again that dies while it starts."""
+        """Restart a worker that dies while it starts."""
         _wire.start_patiently(self._dsession.nodemanager, START_TRIES)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Have all workers write into one run folder and use one seed, and listen to them."""
+        """Make all workers use one run folder and one seed, and listen to their events."""
         node.workerinput["ltm_seed"] = self._run.settings.seed.option
         node.workerinput["ltm_run"] = self._run.folder.name
         node.workerinput["ltm_live"] = self._run.progress.is_live
@@ -474,14 +474,14 @@ class Controller:
     def _dsession(self) -> Any:
         return self._run.config.pluginmanager.get_plugin("dsession")
 
-    # --- what the scheduler asks
+    # --- calls of the scheduler
 
     def unit_of(self, nodeid: str) -> str:
         """Return the name of an item's conversation."""
         return str(conversation_of(nodeid))
 
     def differ(self, worker: str, text: str) -> None:
-        """Make the session say why nothing is played."""
+        """Make the session report why nothing is played."""
         report = pytest.CollectReport(
             nodeid=worker, outcome="failed", longrepr=text, result=[]
         )
@@ -492,7 +492,7 @@ class Controller:
         return node not in self._away or not self._run.folder.has_journal(unit.name)
 
     def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
-        """Hand a conversation to a worker."""
+        """Assign a conversation to a worker."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         _wire.send_command(
             node,
@@ -503,7 +503,7 @@ class Controller:
         )
 
     def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit) -> bool:
-        """Return whether a worker that plays these may play another one at once."""
+        """Return whether a worker that plays these conversations may play another one at once."""
         run = self._run
         if len(playing) >= run.most_at_once:
             return False
@@ -516,7 +516,7 @@ class Controller:
         )
 
     def lost(self, node: Any, unit: WorkUnit) -> bool:
-        """A worker has died; return whether another one continues the conversation."""
+        """Handle a worker's death; return whether another worker continues the conversation."""
         self._run.progress.remove_conversation(unit.name, left=self._left)
         if self._stopped:
             return False
@@ -524,15 +524,15 @@ class Controller:
 
     @property
     def _left(self) -> int:
-        """Conversations that no worker plays yet."""
+        """The number of conversations not yet assigned."""
         if self.scheduling is not None:
             return self.scheduling.waiting_conversations
         return 0
 
-    # --- what workers say
+    # --- events of workers
 
     def heard_refused(self, node: Any, sentences: list[str]) -> None:
-        """A worker cannot collect what was asked for."""
+        """Called when a worker cannot collect the requested items."""
         raise pytest.UsageError(*sentences)
 
     def heard_collected(
@@ -543,7 +543,7 @@ class Controller:
         scenarios: list[str],
         deselected: list[list[Any]],
     ) -> None:
-        """A worker has collected: how long each conversation is, and whether it writes into our run folder."""
+        """Called when a worker has collected: the length of each conversation, and whether it shares our run folder."""
         if not here:
             self._away.add(node)
         self.expected.update(tokens)
@@ -553,47 +553,47 @@ class Controller:
         }
 
     def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
-        """A worker is about to play a conversation."""
+        """Called when a worker is about to play a conversation."""
         self._ledger.begun(unit, [Brief(*brief) for brief in briefs])
 
     def heard_row(self, node: Any, unit: str, nodeid: str, row: str) -> None:
-        """An example has its result."""
+        """Called when an example has its result."""
         self._ledger.ended(unit, nodeid, row)
 
     def heard_written(self, node: Any, folder: str, event: str) -> None:
-        """A worker on another machine has written an event down."""
+        """Called when a worker on another machine has written an event."""
         self._recovery.told(
             folder, events.decode_event(event, f"worker {node.gateway.id}")
         )
 
     def heard_results(self, node: Any, folder: str, text: str) -> None:
-        """Keep what a worker on another machine sends: the report reads this machine's run folder."""
+        """Write the results sent by a worker on another machine: the report reads this machine's run folder."""
         self._recovery.over(folder)
         path = self._run.folder.path / folder
         path.mkdir(exist_ok=True)
         write_whole(path / RESULTS, for_file(text))
 
     def heard_over(self, node: Any, unit: str) -> None:
-        """A worker has played a conversation to its end."""
+        """Called when a worker has played a conversation to its end."""
         self._ledger.over(unit)
         if self.scheduling is not None:
             self.scheduling.over(node, unit)
         self._run.progress.remove_conversation(unit, left=self._left)
 
     def heard_progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
-        """A conversation has moved on."""
+        """Called when a conversation has progressed."""
         self._run.progress.show(unit, state)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:
-        """Show the lines again: what was written about the item has taken them away."""
+        """Redraw the progress lines, which output about the item has cleared."""
         self._run.progress.draw()
 
     # --- stopping
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Stop the other workers' conversations, too, when -x or --maxfail is reached."""
+        """Stop the other workers' conversations, too, when -x or --maxfail takes effect."""
         self._ledger.reported(report)
         maxfail = self._run.config.getvalue("maxfail")
         self._failures += report.failed and not hasattr(report, "wasxfail")
@@ -602,7 +602,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """A worker that ends because its own session stops ends the others'."""
+        """Stop all workers when one ends because its own session stops."""
         output = getattr(node, "workeroutput", None)
         if not error and output:
             reason = output.get("shouldfail") or output.get("shouldstop")
@@ -612,12 +612,12 @@ class Controller:
     def pytest_keyboard_interrupt(
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> None:
-        """Be quick after Ctrl-C; what xdist raises after -x is a kind of KeyboardInterrupt, too."""
+        """Hurry after Ctrl-C; xdist's exception after -x is a kind of KeyboardInterrupt, too."""
         self._interrupted = excinfo.type is KeyboardInterrupt
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Before the report: after Ctrl-C let the workers write down what they have; miss nothing in silence."""
+        """Before the report: let interrupted workers write their results, and report every unplayed item."""
         dsession = self._dsession
         if dsession is not None and dsession._active_nodes:
             self._stop("interrupted")
@@ -635,7 +635,7 @@ class Controller:
 
     def _stop(self, why: str) -> None:
         if self._stopped or self._dsession is None:
-            # xdist is installed, and there are no workers
+            # xdist is installed, but there are no workers.
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):

@@ -10,20 +10,20 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class WorkUnit:
-    """The items of one conversation: they stay together on one worker."""
+    """The items of one conversation, which stay together on one worker."""
 
     name: str
     """The labels that name the conversation."""
     items: tuple[str, ...]
     """Node ids, in the order of the collection."""
     expected: int
-    """About how many tokens it takes."""
+    """Its approximate number of tokens."""
 
 
 def work_units(
     nodeids: Iterable[str], unit_of: Callable[[str], str], expected: Mapping[str, int]
 ) -> list[WorkUnit]:
-    """Return the units of a collection, the longest first, equally long ones in the order of the collection."""
+    """Return the units of a collection, longest first, equally long ones in the order of the collection."""
     texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
         texts.setdefault(unit_of(nodeid), []).append(nodeid)
@@ -34,40 +34,40 @@ def work_units(
     return sorted(units, key=lambda unit: -unit.expected)
 
 
-# The number of node ids named where collections differ.
+# The number of node ids named if collections differ.
 MAX_NAMED_ITEMS = 5
 
 
 class Dispatcher(Protocol):
-    """Who hands conversations out as the scheduler decides."""
+    """Assigns conversations as the scheduler decides."""
 
     expected: dict[str, int]
-    """About how many tokens each unit takes, by name."""
+    """The approximate number of tokens of each unit, by name."""
 
     def unit_of(self, nodeid: str, /) -> str:
         """Return the name of an item's unit."""
 
     def send(self, node: Any, unit: WorkUnit, indices: list[int], /) -> None:
-        """Hand a unit to a worker."""
+        """Assign a unit to a worker."""
 
     def lost(self, node: Any, unit: WorkUnit, /) -> bool:
-        """A worker has died in the middle of a unit; return whether it must be played again."""
+        """Handle the death of a worker in the middle of a unit; return whether the unit must be played again."""
 
     def differ(self, worker: str, text: str, /) -> None:
-        """A worker has collected something else."""
+        """Report that a worker has collected different items."""
 
     def may_play(self, node: Any, unit: WorkUnit, /) -> bool:
-        """Return whether a worker can play a unit: what was begun on one machine goes on there."""
+        """Return whether a worker can play a unit: a unit begun on one machine continues there."""
 
     def beside(self, playing: Sequence[WorkUnit], unit: WorkUnit, /) -> bool:
-        """Return whether a worker that plays these may play another one at once."""
+        """Return whether a worker that plays these units may play another one at once."""
 
 
 class ConversationScheduling:
     """A scheduler for xdist (its `Scheduling` protocol): one conversation, one worker, the longest first.
 
-    Nothing is handed out ahead of time: which worker is free first decides who plays
-    the next conversation.
+    Nothing is assigned ahead of time: the first free worker plays the next
+    conversation.
     """
 
     def __init__(self, workers: int, dispatcher: Dispatcher) -> None:
@@ -79,11 +79,11 @@ class ConversationScheduling:
         self._indices: dict[Any, dict[str, int]] = {}
         self._collections = 0
         self._queue: list[WorkUnit] = []
-        """What is still to be played."""
+        """The units still to be played."""
         self._stranded: list[WorkUnit] = []
-        """No worker can play them."""
+        """The units that no worker can play."""
 
-    # --- what xdist asks
+    # --- xdist's queries
 
     @property
     def nodes(self) -> list[Any]:
@@ -92,7 +92,7 @@ class ConversationScheduling:
 
     @property
     def collection_is_completed(self) -> bool:
-        """Whether as many workers have collected as there were to be."""
+        """Whether all expected workers have collected."""
         return self._collections >= self.numnodes
 
     @property
@@ -102,36 +102,36 @@ class ConversationScheduling:
 
     @property
     def has_pending(self) -> bool:
-        """Whether anything is being played, or still to be."""
+        """Whether any unit is being played, or waits to be played."""
         return bool(self._queue) or any(self._playing.values())
 
     @property
     def waiting_conversations(self) -> int:
-        """The number of conversations not handed out yet."""
+        """The number of conversations not assigned yet."""
         return len(self._queue)
 
     @property
     def unplayed(self) -> list[WorkUnit]:
-        """What has not been played to its end."""
+        """The units that have not been played to their ends."""
         return [
             *self._stranded,
             *self._queue,
             *chain.from_iterable(self._playing.values()),
         ]
 
-    # --- what xdist reports
+    # --- xdist's notifications
 
     def add_node(self, node: Any) -> None:
-        """A worker is up."""
+        """Add a worker that is up."""
         self._playing[node] = []
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        """A worker has collected."""
+        """Add a worker's collection."""
         self._collections += 1
         self._indices[node] = {nodeid: index for index, nodeid in enumerate(collection)}
 
     def schedule(self) -> None:
-        """Everybody has collected, or a further worker has: hand out conversations."""
+        """Assign conversations, once all workers, or a further one, have collected."""
         if self.collection is None:
             self.collection = list(next(iter(self._indices.values())))
             # The longest first: a long one that begins last would keep all other
@@ -156,7 +156,7 @@ class ConversationScheduling:
         self._serve()
 
     def over(self, node: Any, name: str) -> None:
-        """A worker has played a conversation to its end."""
+        """Called when a worker has played a conversation to its end."""
         for unit in [unit for unit in self._playing.get(node, ()) if unit.name == name]:
             self._playing[node].remove(unit)
             self._serve()
@@ -164,27 +164,27 @@ class ConversationScheduling:
     def mark_test_complete(
         self, node: Any, item_index: int, duration: float = 0
     ) -> None:
-        """Nothing follows from the end of one item: its conversation continues."""
+        """Do nothing when an item ends: its conversation continues."""
 
     def remove_node(self, node: Any) -> None:
-        """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
+        """Remove a dead worker; another one plays its units. xdist never blames an item."""
         units = self._playing.pop(node)
         self._indices.pop(node, None)
         lost_units = [unit for unit in units if self._dispatcher.lost(node, unit)]
         if lost_units:
-            self._queue[:0] = lost_units  # they have been waited for longest
+            self._queue[:0] = lost_units  # These have waited the longest.
             self._serve()
 
     def mark_test_pending(self, item: str) -> None:
-        """Items cannot be repeated one by one."""
+        """Raise: items cannot be repeated individually."""
         raise NotImplementedError
 
     def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
-        """Nothing is ever taken back from a worker."""
+        """Raise: nothing is ever withdrawn from a worker."""
         raise NotImplementedError
 
     def _serve(self) -> None:
-        """Hand out what workers have room for, to who plays least; let go who has nothing to play."""
+        """Assign units to the least busy workers with room, and shut down workers that have nothing to play."""
         ready = [
             node
             for node in self.nodes

@@ -1,10 +1,10 @@
-"""What controller and workers send each other beyond xdist: one event `ltm` up, two commands down.
+"""The messages of controller and workers in addition to xdist's: one event `ltm` up, two commands down.
 
-What is relied on (pytest-xdist 3.5 to 3.8) is in `internals/names.yml`. Beyond names:
-DSession finds `worker_<event>` among its own attributes; execnet's Group.makegateway
-has a local variable `io` with a `popen`; all values are what execnet can carry
-(built-in types). An event that xdist does not know would end the worker, so ours are
-taken out before xdist sees them.
+The required parts of pytest-xdist 3.5 to 3.8 are listed in `internals/names.yml`. In
+addition to names: DSession finds `worker_<event>` among its own attributes; execnet's
+Group.makegateway has a local variable `io` with a `popen`; all values are of types that
+execnet supports (built-in types). An unknown event would end the worker, so ours are
+removed before xdist sees them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ltm.modes.xdist.scheduling import WorkUnit
 
 
-# Worker to controller; `kind` says what it is about.
+# Worker to controller; `kind` is the kind of event.
 EVENT = "ltm"
 # Controller to worker: play this conversation.
 UNIT = "ltm_unit"
@@ -35,7 +35,7 @@ STOP = "ltm_stop"
 
 
 def listen_to_node(node: Any, dsession: Any, listener: Callable[..., None]) -> None:
-    """Have `listener(node, **values)` called, in the main thread, for each event of ours that a worker sends."""
+    """Call `listener(node, **values)`, in the main thread, for each event of ours that a worker sends."""
     setattr(dsession, f"worker_{EVENT}", listener)
     xdists = node.process_from_remote
 
@@ -49,7 +49,7 @@ def listen_to_node(node: Any, dsession: Any, listener: Callable[..., None]) -> N
 
 
 def start_patiently(nodemanager: Any, tries: int) -> None:
-    """Have each worker started up to this many times: one that dies in its first instants would end the session."""
+    """Start each worker up to this many times: one that dies immediately would end the session."""
     xdists = nodemanager.setup_node
 
     def setup_node(spec: Any, *arguments: Any) -> Any:
@@ -58,7 +58,7 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
                 return xdists(spec, *arguments)
             except (EOFError, OSError) as error:
                 _reap_failed_worker(error)
-                spec.id = None  # the old one is taken, if it got that far
+                spec.id = None  # The old id is taken, if it got that far.
                 nodemanager.group.allocate_id(spec)
         return xdists(spec, *arguments)
 
@@ -66,24 +66,23 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
 
 
 def _reap_failed_worker(error: BaseException) -> None:
-    """End the process of a worker that did not come up: execnet keeps it nowhere but in this error's frames."""
+    """Kill the process of a worker that did not start: execnet keeps it only in this error's frames."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         process = getattr(frame.f_locals.get("io"), "popen", None)
         if isinstance(process, subprocess.Popen):
-            # Closes its pipes, one of which may hold what it never read, and waits for
-            # it.
+            # Closes its pipes, one of which may contain unread data, and waits for it.
             with suppress(OSError), process:
                 process.kill()
 
 
 def send_command(node: Any, command: str, **values: Any) -> None:
-    """Send a command of ours to a worker; one that is gone never receives it."""
+    """Send a command of ours to a worker; a dead one never receives it."""
     with suppress(OSError):
         node.sendcommand(command, **values)
 
 
 def obey_commands(interactor: Any, listeners: dict[str, Callable[..., None]]) -> None:
-    """Have our commands carried out by their listeners, in the thread that receives."""
+    """Pass our commands to their listeners, in the receiving thread."""
     xdists = interactor.handle_command
 
     def handle(command: Any) -> None:
@@ -96,7 +95,7 @@ def obey_commands(interactor: Any, listeners: dict[str, Callable[..., None]]) ->
 
 
 def until_down(dsession: Any, seconds: float) -> None:
-    """Let all workers end, and wait so long for them at most; of what else they say only results are heard."""
+    """Shut all workers down and wait up to `seconds`; of their events, only results are handled."""
     for node in dsession._active_nodes:
         node.shutdown()
     end = stopwatch_seconds() + seconds
@@ -111,12 +110,11 @@ def until_down(dsession: Any, seconds: float) -> None:
             dsession._active_nodes.discard(values["node"])
 
 
-# --- Ledger: what the controller has been told of each item, so that nothing is told
-# twice and nothing gets lost.
+# --- Ledger: the reports received for each item, so that none is duplicated or lost.
 
 
 class Brief(NamedTuple):
-    """What a worker reports of an item before playing it: enough to account for it if it cannot be played."""
+    """A worker's data about an item before it is played, sufficient to report it if it cannot be played."""
 
     nodeid: str
     folder: str
@@ -127,7 +125,7 @@ class Brief(NamedTuple):
     pass_k: int | None
     skills: tuple[str, ...]
     location: tuple[str, int, str]
-    """Where pytest says that it is: path, line and name."""
+    """Its location according to pytest: path, line and name."""
 
     @property
     def key(self) -> str:
@@ -136,7 +134,7 @@ class Brief(NamedTuple):
 
 
 class ReportLedger:
-    """Reports by item; briefs and results of the units that are being played."""
+    """Reports by item; briefs and results of the units being played."""
 
     def __init__(self) -> None:
         self._reports: Counter[str] = Counter()
@@ -145,17 +143,17 @@ class ReportLedger:
         self._rows: dict[str, dict[str, str]] = {}
 
     def reported(self, report: pytest.TestReport) -> None:
-        """A report has come from a worker."""
+        """Record a report from a worker."""
         self._reports[report.nodeid] += 1
         if report.when == "teardown":
             self._finished.add(report.nodeid)
 
     def is_finished(self, nodeid: str) -> bool:
-        """Return whether an item has been reported to its end."""
+        """Return whether an item has been reported completely."""
         return nodeid in self._finished
 
     def told(self, unit: WorkUnit) -> dict[str, list[int]]:
-        """Return by item what need not be told again of a unit: the number of reports, and whether it has ended."""
+        """Return, by item of a unit, the number of its reports so far, and whether it is complete."""
         reported_items = [nodeid for nodeid in unit.items if nodeid in self._reports]
         return {
             nodeid: [self._reports[nodeid], int(nodeid in self._finished)]
@@ -163,20 +161,20 @@ class ReportLedger:
         }
 
     def begun(self, unit: str, briefs: Iterable[Brief]) -> None:
-        """A worker is about to play a unit."""
+        """Record the briefs of a unit that a worker is about to play."""
         self._briefs[unit] = tuple(briefs)
 
     def ended(self, unit: str, nodeid: str, row: str) -> None:
-        """An example has its result."""
+        """Record the result of an example."""
         self._rows.setdefault(unit, {})[nodeid] = row
 
     def over(self, unit: str) -> None:
-        """A unit has been played: the rest is on disk."""
+        """Drop a unit that has been played: the rest is on disk."""
         self._briefs.pop(unit, None)
         self._rows.pop(unit, None)
 
     def briefs(self, unit: WorkUnit) -> tuple[Brief, ...]:
-        """Return the briefs of a unit's items, made up from the node ids where no worker has begun it."""
+        """Return the briefs of a unit's items, derived from the node ids if no worker has begun it."""
         made_up = []
         for nodeid in () if unit.name in self._briefs else unit.items:
             # `file::test_name[agent-span-trial-example...]`
@@ -204,12 +202,12 @@ class ReportLedger:
         return self._briefs.get(unit.name) or tuple(made_up)
 
     def rows(self, unit: str) -> dict[str, str]:
-        """Return the results of a unit's examples that are known, as JSON, by node id."""
+        """Return the known results of a unit's examples, as JSON, by node id."""
         return dict(self._rows.get(unit, {}))
 
 
 def conversation_of(nodeid: str) -> ConversationName:
-    """Return the conversation of an item of which only the node id is known."""
+    """Return the conversation of an item, from its node id."""
     labels = ConversationName.of_labels(_node_id_labels(nodeid))
     if labels is None:
         raise LtmInternalError(f"{nodeid} names no conversation")
@@ -220,26 +218,26 @@ def _node_id_labels(nodeid: str) -> str:
     return nodeid.partition("::")[2].partition("[")[2].removesuffix("]")
 
 
-# --- Filter: what a worker that resumes a conversation need not report, because another
-# has.
+# --- Filter: reports that a resuming worker may omit, because another one has sent
+# them.
 
 
 class Filter:
-    """Knows the events of items that were reported before; played again, an item reports the same in the same order."""
+    """Detects events of items that were reported before; a repeated item has the same reports in the same order."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[int]] = {}
         """By item: the number of its reports, and whether it is complete."""
         self._left: dict[str, int] = {}
-        """Reports that are still to be left out."""
+        """The number of reports still to be omitted."""
 
     def leave_out(self, reported: dict[str, list[int]]) -> None:
-        """Leave out this many reports of these items, and whether they are complete."""
+        """Omit these numbers of reports of these items, and their other events if they are complete."""
         self._known |= reported
         self._left |= {nodeid: reports for nodeid, (reports, _) in reported.items()}
 
     def is_known(self, event: str, values: dict[str, Any]) -> bool:
-        """Return whether this event has been told before; each report is left out once."""
+        """Return whether this event has been sent before; each report is omitted once."""
         if event == "testreport":
             nodeid = values["data"]["nodeid"]
             repeats_left = self._left.get(nodeid, 0)

@@ -1,4 +1,4 @@
-"""Worker: the hooks of a worker; conversations come in whole, and nothing is told twice."""
+"""Worker: the hooks of a worker; conversations arrive whole, and nothing is reported twice."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ _TOLD = (
 
 
 class Worker:
-    """What a worker does beyond playing conversations."""
+    """A worker's hooks in addition to playing conversations."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
         self._interactor: Any = None
         self._session: pytest.Session | None = None
         self._again: deque[bool] = deque()
-        """By item that xdist will ask for: it has been run, and only keeps xdist from waiting with the one before."""
+        """For each item that xdist will ask for: whether it was run already, and only keeps xdist from waiting."""
         self._open: dict[str, dict[ConversationName, None]] = {}
-        """By unit that was handed to this worker its conversations that are not over, in order."""
+        """For each unit assigned to this worker, its unfinished conversations, in order."""
         self._filter = Filter()
         self._items: dict[str, pytest.Item] = {}
         self._here = (run.folder.path / RUN_FILE).is_file()
-        """The controller's run folder is on this machine; else the results are sent."""
+        """Whether the controller's run folder is on this machine; otherwise the results are sent."""
         self._unsent: dict[str, list[str]] = {}
         """Names of conversations' folders whose results must be sent, by unit that has begun."""
         if run.plays and not self._here:
             make_private(run.folder.path, exist_ok=True)
         run.config.option.loadgroup = (
-            False  # xdist would rewrite the node ids of marked items
+            False  # xdist would rewrite the node ids of marked items.
         )
 
     def pytest_ltm_observe(
         self, conversation: PlayedConversation
     ) -> Callable[[events.Event], None] | None:
-        """Tell a controller elsewhere each event of a conversation that is written down, the header first."""
+        """Send a remote controller each event written by a conversation, header first."""
         if self._here or not self._run.plays:
             return None
         played = conversation
@@ -88,7 +88,7 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Listen to the controller before it can say anything."""
+        """Listen to the controller before it can send anything."""
         self._session = session
         self._interactor = interactor = worker_interactor(self._run.config)
         _wire.obey_commands(
@@ -101,7 +101,7 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Let the controller say which path or id is missing: xdist hides a UsageError."""
+        """Send the controller the missing path or id: xdist hides a UsageError."""
         try:
             return (yield)
         except pytest.UsageError as error:
@@ -112,7 +112,7 @@ class Worker:
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, None, None]:
-        """Let the controller say what is wrong with the collection before it hears what was collected."""
+        """Send the controller an error in the collection before the collected items."""
         try:
             yield
         except pytest.UsageError as error:
@@ -124,7 +124,7 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Tell the controller, which knows node ids only, how long each conversation is expected to be."""
+        """Send the controller, which knows only node ids, the expected length of each conversation."""
         self._items = {item.nodeid: item for item in session.items}
         ltm_items = items_of_conversations(
             item.stash[LTM_ITEM] for item in session.items
@@ -143,7 +143,7 @@ class Worker:
             ],
         )
 
-    # --- playing what the controller says
+    # --- commands of the controller
 
     def _play(
         self, unit: str, indices: list[int], reported: dict[str, list[int]]
@@ -156,8 +156,8 @@ class Worker:
         )
         self._again.extend([*(False for _ in indices), True])
         self._run.enqueue_conversations(names)
-        # xdist runs an item only when it knows the next: the last one is named twice,
-        # and the second time ignored.
+        # xdist runs an item only when it knows the next one: the last one is named
+        # twice, and ignored the second time.
         self._interactor.handle_command(
             ("runtests", {"indices": [*indices, indices[-1]]})
         )
@@ -171,7 +171,7 @@ class Worker:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
-        """Do not run an item again that is only named again; after the very last take everything down."""
+        """Skip an item that is only named again; after the very last one, tear everything down."""
         if not self._again[0]:
             return None
         if nextitem is None:
@@ -183,7 +183,7 @@ class Worker:
     def pytest_ltm_follow(
         self, name: ConversationName, state: Literal["begins", "over"]
     ) -> None:
-        """Tell the controller the results of a conversation, and before it begins all that is known of its items."""
+        """Send the controller the data about a conversation's items before it begins, and its results afterwards."""
         unit = str(name)
         if state == "over":
             self._open[unit].pop(name, None)
@@ -192,7 +192,7 @@ class Worker:
                 del self._open[unit]
                 self._tell("over", unit=unit)
         elif unit not in self._unsent:
-            # Told before it is played, so that it can be accounted for whatever happens
+            # Sent before it is played, so that it can be accounted for whatever happens
             # to this process.
             briefs = []
             for ltm_item in chain.from_iterable(
