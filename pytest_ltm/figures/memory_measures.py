@@ -65,21 +65,21 @@ MEASURES = (
         words="the share of facts that memory kept",
         label="kept",
         pair=_facts("new", _is_written),
-        definition="of the facts that were told, the share of which a record had the value",
+        definition="share of the facts told whose value got into a record",
     ),
     MemoryMeasure(
         name="updated",
         words="the share of changes that memory kept",
         label="updated",
         pair=_facts("update", _is_written),
-        definition="of the facts that replaced an earlier value, the share of which a record had the new one",
+        definition="share of the facts that replaced an earlier value whose new value got into a record",
     ),
     MemoryMeasure(
         name="found",
         words="the share of facts that memory found",
         label="found",
         pair=_count_found,
-        definition="of the facts that were in memory when a question needed them, the share that was found for it",
+        definition="share of the facts in memory, when a question needed them, that were found for it",
     ),
     MemoryMeasure(
         name="stale_served",
@@ -87,7 +87,7 @@ MEASURES = (
         label="stale served",
         pair=lambda result: result.stale,
         higher_is_better=False,
-        definition="of the questions on a value that the memory had replaced, the share that the old one was found for",
+        definition="share of the questions on a replaced value for which the old value was found",
     ),
     MemoryMeasure(
         name="deleted_served",
@@ -95,7 +95,7 @@ MEASURES = (
         label="deleted served",
         pair=lambda result: result.deleted,
         higher_is_better=False,
-        definition="of the questions on what was withdrawn or deleted, the share for which it was found",
+        definition="share of the questions on a withdrawn or deleted value for which it was found",
     ),
     MemoryMeasure(
         name="duplicated",
@@ -103,7 +103,7 @@ MEASURES = (
         label="duplicated",
         pair=lambda result: result.duplicated,
         higher_is_better=False,
-        definition="of the facts that were told again, the share that more than one record then had",
+        definition="share of the facts told again that then stood in more than one record",
     ),
     MemoryMeasure(
         name="invented",
@@ -111,8 +111,7 @@ MEASURES = (
         label="invented",
         pair=lambda result: result.invented,
         higher_is_better=False,
-        definition="of the records written while a scenario spoke, the share with a name or a number that nobody had "
-        "said",
+        definition="share of the records written during scenarios that hold a name or number never said",
     ),
     MemoryMeasure(
         name="lag",
@@ -120,7 +119,7 @@ MEASURES = (
         unit="ratio",
         higher_is_better=False,
         pair=_sum_lags,
-        definition="after how many exchanges a record had the value of a fact, mean",
+        definition="mean number of exchanges until a record held the value of a fact",
     ),
     MemoryMeasure(
         name="writes",
@@ -128,7 +127,7 @@ MEASURES = (
         pair=lambda result: result.writes,
         unit="ratio",
         higher_is_better=False,
-        definition="records added, changed and deleted for each of the scenarios' exchanges",
+        definition="records added, changed and deleted per exchange of a scenario",
     ),
 )
 

@@ -162,7 +162,7 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     metrics = agent_metrics(run)
     if not metrics:
         return []
-    text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
+    text = "Further metrics: the mean over the examples that have one; they earn no points."
     if any(metric.partial for metric in metrics):
         starred = " *: some examples have none."
     else:

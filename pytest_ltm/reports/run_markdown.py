@@ -73,9 +73,7 @@ def run_markdown(
         )
         table = "\n\n".join([table, *bullet_list(metric.sentences)])
         parts.append(
-            folded_section(
-                f"Metrics beside the score: {markdown_text(metric.label)}", table
-            )
+            folded_section(f"Further metrics: {markdown_text(metric.label)}", table)
         )
     # Wider than any line, as Markdown wraps lines itself.
     parts += bullet_list(

@@ -107,7 +107,7 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     assert "people: 87.9 F1" in text
     # the command that has a failure's conversation again
     assert "&conversations=conv-2" in text
-    assert "Metrics beside the score" in text
+    assert "Further metrics" in text
     assert "; 7 oddities noted\n" in text
     assert "\nltm:   conv-1: question 5: has no evidence\n" in text
 

@@ -285,7 +285,7 @@ def test_a_summary_has_the_figures_beside_the_score_and_the_notes() -> None:
     talk = sample_runs.conversation("full", "2k", {}, scenarios=rows)
     page = run_markdown(sample_runs.run(talk, notices=("people: 87.9 F1",)))
 
-    assert "<summary>Metrics beside the score: " in page
+    assert "<summary>Further metrics: " in page
     assert "| b | 1 | 0.250 |" in page
     assert "| all examples | 2 | 0.375 |" in page
     assert "- people: 87.9 F1" in page

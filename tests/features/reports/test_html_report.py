@@ -168,8 +168,8 @@ def test_the_headline_says_whether_the_difference_is_real(tmp_path: Path) -> Non
     assert (
         "On these texts good at 2k is better than poor at 2k by 0.50 of full marks: better in 7, worse in 0, equal in "
         "0 of 7 examples (two-sided p = 0.016). On other texts and in other conversations: unknown, as one "
-        "conversation each does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would mostly "
-        "tell a difference as large: it takes at least 21 examples of each."
+        "conversation each does not show how much conversations vary. 3 trials of each (--ltm-trials=3) would usually "
+        "show a difference this large: it takes at least 21 examples of each."
     ) in page.text
 
 
