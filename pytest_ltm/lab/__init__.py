@@ -1,1 +1,1 @@
-"""What measures or attacks the benchmark itself, and what generates data. No core room imports it."""
+"""Tools that measure or attack the benchmark itself, or generate data. No core room imports them."""

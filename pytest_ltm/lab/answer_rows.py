@@ -1,4 +1,4 @@
-"""Files of answers that others publish, as rows: JSON, JSON lines, tables and logs of Inspect, also packed."""
+"""Files of published answers as rows: JSON, JSON lines, tables and Inspect logs, optionally packed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pytest_ltm.lab.row_fields import (
 from pytest_ltm.language.rulings.gold import Ruling
 
 Row: TypeAlias = dict[str, Any]
-# The names of what stands beside questions and answers.
+# Field names by role, including fields other than questions and answers.
 _NAMES: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_rows.yml")
 _CATEGORIES = {
     **{category.label: category for category in Category},
@@ -48,40 +48,40 @@ _CATEGORIES = {
     "commonsense": Category.OPEN_DOMAIN,
 }
 LARGEST = 256_000_000
-"""Bytes of a file of answers that is read: all of it is held at once."""
+"""The largest file of answers to read, in bytes: it is held in memory as a whole."""
 NEEDS_DATA = "it has no expected answer: name the data set's file: --data=FILE"
 
 
 class PublishedAnswer(Struct, frozen=True, kw_only=True):
-    """One question, what was answered, and the grade that was published."""
+    """One question with its answer, and the grade that was published."""
 
     where: str
-    """File and place in it."""
+    """The file, and the place in it."""
     agent: str
-    """Whose answer it is, where a file holds those of several; else ""."""
+    """The agent, if a file contains answers of several; else ""."""
     group: str
-    """The conversation that it is about; "" where that is not known."""
+    """The conversation that it is about; "" if unknown."""
     id: str
     question: str
     gold: str
     reply: str
     kind: str
-    """The category or type, in the words of its data set."""
+    """The category or type, as named by its data set."""
     category: Category | None = None
-    """Of LoCoMo; None for other sets."""
+    """LoCoMo's category; None for other sets."""
     grade: float | None = None
-    """What the file says that it earned, 0 to 1; None: nothing."""
+    """The published grade, 0 to 1; None if there is none."""
     judge: str = ""
     f1: float | None = None
-    """The F1 that was published with it."""
+    """The F1 published with it."""
 
     @property
     def ruling(self) -> Ruling:
-        """What the rules say."""
+        """The rules' ruling."""
         question = self.question
         gold = self.gold
         if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
-            # the rules know by the id alone that nothing was to be known
+            # the rules recognize unanswerable questions only by their id
             suffix = ABSTENTION if self.kind == "abstention" else ""
             return rule_on_hypothesis(
                 question_id=self.id.removesuffix(ABSTENTION) + suffix,
@@ -104,17 +104,17 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class PublishedAnswers(Struct, frozen=True):
-    """What files of answers hold."""
+    """The contents of files of answers."""
 
     answers: list[PublishedAnswer]
     problems: list[str]
-    """A sentence for each row that cannot be read."""
+    """A sentence for each unreadable row."""
     errors: list[str]
-    """A sentence for each row that holds a provider's error in the place of an answer."""
+    """A sentence for each row with a provider's error instead of an answer."""
 
     @property
     def left_out(self) -> list[str]:
-        """What is left out, a sentence each; errors of providers are one."""
+        """Sentences on what is left out, with one for all provider errors."""
         if not self.errors:
             return self.problems
         rows = pluralize(len(self.errors), "row")
@@ -125,9 +125,9 @@ class PublishedAnswers(Struct, frozen=True):
 def read_published_answers(
     paths: Iterable[Path], data: Path | None
 ) -> PublishedAnswers:
-    """Return the answers of files, and what is left out; DatasetError for no such file.
+    """Read the answers in files, and list what is left out; DatasetError for a missing file.
 
-    `data`: the file that was asked, for what rows do not say themselves.
+    `data`: the data set's file, for fields that rows lack.
     """
     questions = _KnownQuestions(data)
     found = PublishedAnswers([], [], [])
@@ -145,7 +145,7 @@ def read_published_answers(
 
 
 class ProviderError(Exception):
-    """A row holds an error in the place of an answer."""
+    """A row contains an error instead of an answer."""
 
 
 def _add_answer(
@@ -153,7 +153,7 @@ def _add_answer(
     answer: PublishedAnswer,
     places: dict[tuple[str, str, str, str], str],
 ) -> None:
-    # ids of some files name a conversation, and of others a question
+    # in some files an id names a conversation, in others a question
     key = (answer.agent, answer.group, answer.id, answer.question)
     first = places.setdefault(key, answer.where)
     if first == answer.where:
@@ -164,11 +164,11 @@ def _add_answer(
     )
 
 
-# --- the rows of a file
+# --- The rows of a file
 
 
 def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield what may be rows: where each stands, the conversation it is of, and the value."""
+    """Yield possible rows: the place, conversation and value of each."""
     try:
         if path.stat().st_size > LARGEST:
             raise DatasetError(
@@ -216,7 +216,7 @@ def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
         yield from _rows_within(value, str(path), "")
 
 
-# A log of OpenAI evals: a line for each event of a sample, its fields in `data`.
+# A log of OpenAI evals: a line per event of a sample, with its fields in `data`.
 
 
 def _is_event(row: tuple[str, str, Any]) -> bool:
@@ -231,7 +231,7 @@ def _is_event(row: tuple[str, str, Any]) -> bool:
 def _join_events(
     events: Iterable[tuple[str, str, Any]],
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yield a row for each sample, with the fields of all its events; lines on the run are none."""
+    """Yield a row per sample, with the fields of all its events; lines about the run are skipped."""
     joined: dict[str, tuple[str, str, Row]] = {}
     for where, group, event in events:
         name = str(event["sample_id"])
@@ -249,7 +249,7 @@ def _join_events(
 
 
 def _newest_text(prompt: object) -> object:
-    """Return the newest message of a prompt, which may be one text."""
+    """Return the newest message of a prompt, which may be a single text."""
     newest = prompt[-1] if isinstance(prompt, list) and prompt else prompt
     return newest.get("content") if isinstance(newest, dict) else newest
 
@@ -267,7 +267,7 @@ def _table_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
 
 
 def _packed_rows(raw: bytes, path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield the samples of a log of Inspect, which is a zip with a file for each."""
+    """Yield the samples of an Inspect log, which is a zip with a file for each."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
             files = [
@@ -316,7 +316,7 @@ def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str,
 
 
 def is_row(value: Any) -> bool:
-    """Return whether a value has a question or its id, and an answer, and holds no such values itself."""
+    """Return whether a value has an answer and a question or its id, and contains no other rows."""
     if not isinstance(value, dict):
         return False
     if any(is_row(part) for part in value.values() if isinstance(part, dict)):
@@ -326,11 +326,11 @@ def is_row(value: Any) -> bool:
     return bool(names_question and (fields.reply or fields.error))
 
 
-# --- one row
+# --- One row
 
 
 class _KnownQuestions:
-    """What LoCoMo's or LongMemEval's file, or lines with such fields, say of their questions, by id and by text."""
+    """The questions of a data set's file (LoCoMo, LongMemEval or lines with such fields), by id and by text."""
 
     def __init__(self, path: Path | None) -> None:
         self._rows: dict[str, Row] = {}
@@ -366,14 +366,14 @@ class _KnownQuestions:
                 str(row.get("question", ""))
             ]
             for name in names:
-                # a text that two conversations ask is told apart by its conversation
+                # a text asked in two conversations is identified by the conversation
                 self._rows.setdefault(name, row)
                 self._rows.setdefault(f"{group}\0{name}", row)
 
     def find(self, row: Row, question: str, group: str) -> Row | None:
-        """Return what is known of the question of a row; None without a data set.
+        """Return the data set's row for a question; None without a data set.
 
-        DatasetError for a question that the data set does not have.
+        DatasetError for a question that the data set lacks.
         """
         if not self._rows:
             return None
@@ -443,7 +443,7 @@ def _first_text(leaves: Iterable[Leaf]) -> str:
 
 
 def _gold_of(fields: RowFields, question_row: Row | None) -> str | None:
-    """Return the expected answer; None where nobody names one."""
+    """Return the expected answer, or None if there is none."""
     values = [question_row.get("answer")] if question_row else []
     values += [leaf.value for leaf in fields.gold]
     texts = [text_in(value) for value in values if value is not None]
@@ -451,7 +451,7 @@ def _gold_of(fields: RowFields, question_row: Row | None) -> str | None:
 
 
 def _answers_of(fields: RowFields, row: Row, question_row: Row | None) -> list[Leaf]:
-    """Return the fields with answers; beside a data set a bare `answer` is one."""
+    """Return the fields with answers; with a data set, a bare `answer` counts as one."""
     if fields.answers:
         return fields.answers
     bare = [leaf for leaf in fields.gold if leaf.path == ("answer",)]
@@ -492,7 +492,7 @@ def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     )
     if text in TYPES and not (row.get("evidence") or row.get("sample_id")):
         return ("abstention" if is_abstention(question_id) else text), None
-    # with the type that the question would have: abstention:multi-session
+    # followed by the type the question would have: abstention:multi-session
     if text.partition(":")[0] == "abstention":
         return "abstention", None
     if text.isdecimal() and int(text) in list(Category):
@@ -503,7 +503,7 @@ def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
 
 
 def _judge_of(row: Row) -> str:
-    """Return the model that graded, where a row names it."""
+    """Return the model that graded the answer, if the row names it."""
     graded = [value for value in row.values() if isinstance(value, dict)]
     names = [row.get("judge_model"), row.get("judge_llm")]
     names += [value.get("model") for value in graded if "label" in value]

@@ -1,4 +1,4 @@
-"""A model that writes data for a data set: which one is meant, asking it, and asking again where it cannot be used."""
+"""A model that writes data for a data set: resolving it, calling it, and retrying unusable answers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from pytest_ltm.providers import (
     suggest_provider,
 )
 
-# From a prompt to a text.
+# Maps a prompt to a text.
 Model: TypeAlias = Callable[[str], str]
 _Read = TypeVar("_Read")
 
 
 class AskedModel:
-    """Gives a text for a prompt, and keeps count of what that took."""
+    """Calls a model with prompts, and counts calls and tokens."""
 
     def __init__(self, name: str, answer: Callable[[str], str]) -> None:
         self._name = name
@@ -43,10 +43,10 @@ class AskedModel:
         self.calls = 0
         self.characters = 0
         self.tokens: dict[str, int] = {}
-        """As the provider counts them; empty where it does not say."""
+        """As counted by the provider; empty if it does not report them."""
 
     def __call__(self, prompt: str) -> str:
-        """Return the model's text; DatasetError if it has none."""
+        """Return the model's text; DatasetError if it returns none."""
         self.calls += 1
         try:
             text = self._answer(prompt)
@@ -68,7 +68,7 @@ class AskedModel:
 
     @property
     def cost(self) -> str:
-        """What it took, in a sentence."""
+        """The usage in one sentence."""
         used = ", ".join(
             f"{count} {name} tokens" for name, count in self.tokens.items()
         )
@@ -88,7 +88,7 @@ def _retries() -> Retries:
 
 @contextmanager
 def author_session(spec: str) -> Iterator[AskedModel]:
-    """Yield what the spec means: of an agent a new one answers each prompt. DatasetError if it means nothing."""
+    """Yield the model of a spec; for an agent, each prompt gets a new one. DatasetError for an unknown spec."""
     if spec.startswith(_AGENTS) or spec.endswith(_FILES):
         try:
             source = find_agent(spec)
@@ -96,7 +96,7 @@ def author_session(spec: str) -> Iterator[AskedModel]:
             raise DatasetError(f"--model {spec}: {error}") from error
 
         def ask(prompt: str) -> str:
-            # a new agent for each prompt: it must not remember the last one
+            # a new agent per prompt, which must not remember the previous one
             speaker = AgentCaller(
                 source.make(),
                 timeout=_SECONDS,
@@ -136,7 +136,7 @@ def author_session(spec: str) -> Iterator[AskedModel]:
 def complete_prompt(
     completions: Any, model: AskedModel, prompt: str, retries: Retries
 ) -> str:
-    """Return a model's text, asked for again where a fault may pass; add the tokens that it took."""
+    """Return a model's text, retrying transient faults; add the tokens used to the model's count."""
     ask = partial(completions.complete, [{"role": "user", "content": prompt}])
     answer = retries.run(ask, anew=True, failed=lambda _: None, ready=lambda: None)
     for name, count in (("input", answer.used.input), ("output", answer.used.output)):
@@ -145,14 +145,14 @@ def complete_prompt(
     return str(answer.text)
 
 
-# --- What a model wrote: JSON of the form asked for, or it is told what is wrong and
-# asked again.
+# --- Parsing the model's text: JSON of the requested form, or a retry with an
+# explanation.
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
 def parse_json_answer(text: str) -> Any:
-    """Return the one JSON value of the text, bare or in a fenced block."""
+    """Return the only JSON value in the text, bare or in a fenced block."""
     fenced = _FENCED.findall(text)
     try:
         return json.loads(fenced[-1] if fenced else text)
@@ -161,7 +161,7 @@ def parse_json_answer(text: str) -> Any:
 
 
 def prompt_of(templates: Mapping[str, str], step: str, **parts: object) -> str:
-    """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
+    """Return the prompt of a step; parts that are no texts are inserted as JSON."""
     json_parts = {
         name: json.dumps(part, ensure_ascii=False)
         for name, part in parts.items()
@@ -179,9 +179,9 @@ _SHOWN = 600
 def written_by(
     model: Model, prompt: str, read: Callable[[Any], _Read], task: str
 ) -> _Read:
-    """Return what the model wrote once `read` takes it; the ValueError of `read` is what the model is told.
+    """Return the model's text as parsed by `read`; a ValueError of `read` is explained to the model.
 
-    Raises DatasetError if it cannot be used after some tries.
+    Raises DatasetError if it is still unusable after some tries.
     """
     question = prompt
     wrong = ""
@@ -198,13 +198,13 @@ def written_by(
 
 
 def require(holds: bool, wrong: str) -> None:
-    """Raise ValueError with what is wrong unless it holds."""
+    """Raise ValueError with the message unless the condition holds."""
     if not holds:
         raise ValueError(wrong)
 
 
 def text_field(value: Any, name: str, wrong: str) -> str:
-    """Return a text of an object that a model wrote, not a blank one; ValueError with what is wrong."""
+    """Return a non-blank text field of an object written by a model; ValueError with the message otherwise."""
     text = value.get(name) if isinstance(value, dict) else None
     require(isinstance(text, str) and bool(text.strip()), wrong)
     return str(text)

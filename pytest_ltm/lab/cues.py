@@ -1,8 +1,7 @@
-"""Surface cues: how much of some texts can be told from others by words, lengths and places alone.
+"""Surface cues: how well some texts can be separated from others by words, lengths and places alone.
 
-A cue is what a text has: a word, two or three in a row, the size of its length, its
-place. A detector goes by all of them (naive Bayes) or by the one that tells most. It
-learns in some conversations and is measured in others.
+A cue is a property of a text: a word, two or three in a row, the magnitude of its length, its place. A detector uses
+all of them (naive Bayes) or only the most informative one. It learns from some conversations and is measured on others.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-# How many of the other words are let through while evidence is looked for.
+# The shares of other words that may be let through in the search for evidence.
 SHARES = (0.01, 0.05)
-# In so many parts conversations are learned without and looked through in turn; fewer
-# where there are fewer.
+# Number of parts for cross-validation over conversations; fewer if there are fewer
+# conversations.
 FOLDS = 5
 
 Cue: TypeAlias = str
@@ -29,47 +28,47 @@ Cue: TypeAlias = str
 _WORD = re.compile(r"\w+|[^\w\s]")
 # Words in a row.
 _LONGEST = 3
-# Phrases that say nothing are added to those of each text, or a text of one word would
-# be the surest.
+# Uninformative phrases added to each text, or a text of one word would be the most
+# certain.
 _SILENT = 5
-# Length and place weigh as much as a phrase does in a text that has so many.
+# Length and place weigh as much as a phrase in a text with this many phrases.
 _SHAPE = 10
-# A cue that is shown was seen in so many texts.
+# A displayed cue occurs in at least this many texts.
 _OFTEN = 3
 
 
 class Text(Struct, frozen=True, dict=True):
-    """A message, a turn or a session; what it can be known by is worked out once, however often it is asked for."""
+    """A message, a turn or a session; its cues are computed only once."""
 
     text: str
     group: str
     """Its conversation."""
     place: str
-    """Where it stands and who says it."""
+    """Its position and speaker."""
     kinds: tuple[str, ...] = ()
-    """Whose evidence it is: of scenarios, or of kinds of questions; none: nobody's."""
+    """The scenarios or kinds of questions that it is evidence for; empty if it is none."""
     max_words: int = sys.maxsize
-    """Of a longer one only so many words count as let through."""
+    """The most words of a longer text that count when it is let through."""
 
     @cached_property
     def words(self) -> int:
-        """Its length."""
+        """Its length in words."""
         return len(self.text.split())
 
     @property
     def cost(self) -> int:
-        """The words that count when it is let through."""
+        """The number of words that count when it is let through."""
         return min(self.words, self.max_words)
 
     @cached_property
     def shape(self) -> frozenset[Cue]:
-        """Return its place and the size of its length."""
+        """Return its place and the magnitude of its length."""
         size = 2 ** int(math.log2(self.words + 1))
         return frozenset({f"<{size - 1} to {2 * size - 2} words>", f"<{self.place}>"})
 
     @cached_property
     def phrases(self) -> frozenset[Cue]:
-        """Return its words, and up to three of them in a row."""
+        """Return its words, and sequences of up to three words."""
         words = [word.casefold() for word in _WORD.findall(self.text)]
         tokens = rows = ["^", *words]
         phrases = set(words)
@@ -82,38 +81,38 @@ class Text(Struct, frozen=True, dict=True):
 
 
 class CueRecall(Struct, frozen=True):
-    """How much of one kind of evidence was found."""
+    """The recall for one kind of evidence."""
 
     kind: str
     evidence: int
-    """How many texts."""
+    """The number of texts."""
     recalls: tuple[float, ...]
     """The share that was found, at each of SHARES."""
     order: float
-    """How often a text that is evidence comes before one that is not: 0.5 by chance."""
+    """The probability that an evidence text is ranked before another one: 0.5 by chance."""
     cues: tuple[str, ...] = ()
-    """What tells it best, with the number of texts that have it."""
+    """The most informative cues, each with the number of texts that have it."""
 
     @property
     def lift_over_chance(self) -> tuple[float, ...]:
-        """How many times as much as chance would find."""
+        """The recalls relative to chance."""
         return tuple(
             recall / share for recall, share in zip(self.recalls, SHARES, strict=True)
         )
 
 
-# Score, text, and whether it is sought; the surest first.
+# Score, text, and whether it is sought, in descending order of score.
 Ranked: TypeAlias = "tuple[tuple[float, Text, bool], ...]"
-# From what was seen elsewhere to the score of a text.
+# Maps training counts to a scoring function for texts.
 Detector: TypeAlias = "Callable[[CueCounts], Callable[[CueCandidate], float]]"
 
 
 def rank_by_cues(
     texts: Sequence[Text], sought: Callable[[Text], bool], detector: Detector
 ) -> tuple[Ranked, ...]:
-    """Return the texts of each part, ranked by what the detector learned in the other parts.
+    """Return the texts of each part, ranked by what the detector learned from the other parts.
 
-    None where what is sought is in one part only: there is nothing to learn from.
+    Empty if all sought texts are in one part: there is nothing to learn from.
     """
     groups = list(dict.fromkeys(text.group for text in texts))
     folds = min(FOLDS, len(groups))
@@ -138,7 +137,7 @@ def rank_by_cues(
 
 
 def all_cues(counts: CueCounts) -> Callable[[CueCandidate], float]:
-    """Go by the mean weight of a text's phrases, and part of the weights of its shape, which they would drown."""
+    """Score by the mean weight of a text's phrases, plus a damped weight of its shape, which they would drown."""
     weight = cache(counts.weight)
 
     def score(candidate: CueCandidate) -> float:
@@ -151,13 +150,13 @@ def all_cues(counts: CueCounts) -> Callable[[CueCandidate], float]:
 
 
 def one_cue(counts: CueCounts) -> Callable[[CueCandidate], float]:
-    """Go by the one cue that tells most: a text has it or not."""
+    """Score by the most informative cue: a text has it or not."""
     best = next(iter(counts.telling()), None)
     return lambda candidate: float(best in candidate.phrases or best in candidate.shape)
 
 
 class CueCandidate(NamedTuple):
-    """A text, what it can be known by, and whether it is sought."""
+    """A text, its cues, and whether it is sought."""
 
     text: Text
     phrases: frozenset[Cue]
@@ -166,16 +165,16 @@ class CueCandidate(NamedTuple):
 
 
 class CueCounts(Struct, frozen=True):
-    """In how many texts of either side each cue was seen."""
+    """The number of texts on either side that have each cue."""
 
     sought: Counter[Cue]
     unsought: Counter[Cue]
     texts: tuple[int, int]
-    """That are sought, and that are not."""
+    """The number of sought texts, and of others."""
 
     @classmethod
     def count_cues(cls, texts: Sequence[CueCandidate]) -> CueCounts:
-        """Return what is seen in these texts."""
+        """Count the cues in these texts."""
         sides: tuple[Counter[Cue], Counter[Cue]] = (Counter(), Counter())
         for text in texts:
             sides[not text.sought].update(text.phrases | text.shape)
@@ -183,18 +182,17 @@ class CueCounts(Struct, frozen=True):
         return cls(*sides, (count, len(texts) - count))
 
     def subtract_counts(self, part: CueCounts) -> CueCounts:
-        """Return what is seen in the rest."""
+        """Return the counts of the remaining texts."""
         texts = (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1])
         return CueCounts(
             self.sought - part.sought, self.unsought - part.unsought, texts
         )
 
     def weight(self, cue: Cue) -> float:
-        """Return the log of how many times more likely the cue is in what is sought.
+        """Return the log likelihood ratio of a cue between sought and other texts.
 
-        log((a + 1) / (a' + 1)) - log((b + 1) / (b' + 1)), a and b the texts on both
-        sides that have it, a' and b' as many as there would be if it told nothing: one
-        seen once or never weighs next to nothing.
+        log((a + 1) / (a' + 1)) - log((b + 1) / (b' + 1)), where a and b are the texts on both sides that have it, and
+        a' and b' the expected numbers if it were uninformative: rare cues weigh next to nothing.
         """
         a = self.sought[cue]
         b = self.unsought[cue]
@@ -203,7 +201,7 @@ class CueCounts(Struct, frozen=True):
         return math.log((a + 1) / (expected + 1)) - math.log((b + 1) / (beside + 1))
 
     def information_gain(self, cue: Cue) -> float:
-        """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
+        """Return how informative a cue is about the side: half of Dunning's log-likelihood ratio (1993)."""
         a = self.sought[cue]
         b = self.unsought[cue]
         (m, n) = self.texts
@@ -212,7 +210,7 @@ class CueCounts(Struct, frozen=True):
         return apart - _log_likelihood(a, m, share) - _log_likelihood(b, n, share)
 
     def telling(self, least: int = 1) -> list[Cue]:
-        """Return the cues that tell what is sought and were seen in so many texts of it, those that tell most first."""
+        """Return the cues typical of sought texts that occur in at least `least` of them, most informative first."""
         often = [
             cue
             for cue, count in self.sought.items()
@@ -224,7 +222,7 @@ class CueCounts(Struct, frozen=True):
 def best_cues(
     texts: Sequence[Text], sought: Callable[[Text], bool], limit: int
 ) -> tuple[str, ...]:
-    """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
+    """Return the most informative cues of sought texts with their counts, none of them part of another."""
     counts = CueCounts.count_cues(
         [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
     )
@@ -251,7 +249,7 @@ def cue_recall(
     counts: Callable[[Text], bool] = bool,
     cues: tuple[str, ...] = (),
 ) -> CueRecall | None:
-    """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
+    """Return the recall of the sought texts that satisfy `counts` (default: all); None if there are none."""
     total = 0
     found = []
     for part in parts:
@@ -270,10 +268,10 @@ def cue_recall(
 def _count_found(
     part: Ranked, counts: Callable[[Text], bool]
 ) -> tuple[list[float], float, int]:
-    """Return how many were found before each share of the others' words was used up: of equal scores a share.
+    """Return how many were found before each share of the other words was used up; ties count in part.
 
-    Then in how many pairs of a sought text and another the sought one comes first, and
-    the number of pairs.
+    Also returns the number of pairs of a sought and another text in which the sought one comes first, and the number of
+    pairs.
     """
     words = sum(text.cost for _, text, sought in part if not sought)
     other_count = sum(not sought for *_, sought in part)

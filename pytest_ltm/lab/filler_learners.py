@@ -1,4 +1,4 @@
-"""Learners that tell filler from scenarios by words or characters, from recorded runs of other suites."""
+"""Learners that recognize filler by words or characters, trained on recorded runs of other suites."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pytest_ltm.api.storage import AgentError
 Lesson: TypeAlias = tuple[str, bool]
 
 _WORD = re.compile(r"[a-z']+|\d|[?!:;]")
-# Lengths of the character sequences that the linear learner looks at.
+# Lengths of the character sequences that the linear learner uses.
 _LENGTHS = (3, 4)
-# How often it looks at every lesson, how far it moves each time, and how much more a
-# rare side may weigh.
+# The number of passes over all lessons, the learning rate, and the maximum extra weight
+# of a rare side.
 _ROUNDS = 4
 _RATE = 0.2
 _LARGEST_SHARE = 20.0
-# What naive Bayes adds to every count (Krichevsky and Trofimov, 1981).
+# Added to every count by naive Bayes (Krichevsky and Trofimov, 1981).
 _SMOOTHING = 0.5
 
 
 class FillerLearner(Protocol):
-    """Anything that learned which messages are filler."""
+    """A trained classifier of filler."""
 
     def is_filler(self, text: str) -> bool:
         """Return whether it takes a message for filler."""
@@ -44,7 +44,7 @@ def word_features(text: str) -> frozenset[str]:
 
 
 def character_features(text: str) -> frozenset[str]:
-    """Return the sequences of three and four characters in a text, its ends marked."""
+    """Return the sequences of three and four characters in a text with marked ends."""
     marked = f"\x02{text.lower()}\x03"
     features = set[str]()
     for length in _LENGTHS:
@@ -54,7 +54,7 @@ def character_features(text: str) -> frozenset[str]:
 
 
 class WordLearner:
-    """Naive Bayes on words and pairs of words, which takes both sides for equally frequent."""
+    """Naive Bayes on words and pairs of words, with equal priors."""
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
         self._lesson_counts = Counter(is_filler for _, is_filler in lessons)
@@ -75,7 +75,7 @@ class WordLearner:
 
 
 class CharacterLearner:
-    """Logistic regression on character sequences; both sides weigh the same."""
+    """Logistic regression on character sequences; both sides have equal weight."""
 
     def __init__(self, lessons: Sequence[Lesson], seed: int = 0) -> None:
         self._weights = dict[str, float]()
@@ -92,7 +92,7 @@ class CharacterLearner:
                 self._learn_row(features, is_filler=is_filler, share=shares[is_filler])
 
     def is_filler(self, text: str) -> bool:
-        """Return whether its characters speak for filler."""
+        """Return whether its characters indicate filler."""
         return self._score_features(character_features(text)) > 0
 
     def _score_features(self, features: Collection[str]) -> float:
@@ -114,11 +114,11 @@ LEARNERS: Mapping[str, Callable[[Sequence[Lesson]], FillerLearner]] = {
     "words": WordLearner,
     "characters": CharacterLearner,
 }
-"""By the name that stands in the spec of an agent."""
+"""By their name in agent specs."""
 
 
 def read_lessons(folder: Path) -> list[Lesson]:
-    """Return the messages of all runs below a folder; AgentError unless both sides are among them."""
+    """Return the messages of all runs below a folder; AgentError unless both sides occur."""
     paths = sorted(folder.rglob("journal.jsonl"))
     lessons = list(chain.from_iterable(map(_journal_lessons, paths)))
     if len({is_filler for _, is_filler in lessons}) < len((True, False)):
@@ -130,7 +130,7 @@ def read_lessons(folder: Path) -> list[Lesson]:
 
 
 def _journal_lessons(path: Path) -> Iterator[Lesson]:
-    """Yield what the events of a journal teach; openings teach nothing."""
+    """Yield the lessons in a journal's events; openings are skipped."""
     for event in events.iter_readable_events(path):
         if isinstance(event, events.FillerSent):
             yield event.message, True

@@ -1,4 +1,4 @@
-"""What the lab adds to runs: cheats to attack suites with, and the rules that imported answers were scored by."""
+"""Registers the lab's contributions to runs: cheats to attack suites with, and the rules of imported answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ltm.api import AgentKind, hookimpl, lazy
 if TYPE_CHECKING:
     from pytest_ltm.figures.run_loading import LoadedRun
 
-# Name, what may stand behind it, and what it does.
+# Name, argument and description of each cheat.
 _CHEATS = (
     ("dump", "", "Recites everything that was said when it is asked a question."),
     ("dump-always", "", "Recites everything that was said with each reply."),
@@ -50,7 +50,7 @@ _CHEATS = (
 
 
 def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
-    """Register the cheats: controls that look for points without remembering."""
+    """Register the cheats: controls that try to score without remembering."""
     make = lazy("pytest_ltm.lab.cheat_agents:make_cheat_agent")
     for name, takes, help_text in _CHEATS:
         register(

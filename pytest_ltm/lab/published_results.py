@@ -1,4 +1,4 @@
-"""Published results of the LTM Benchmark as conversations: rows of files and folders -> results, plans and talk."""
+"""Published results of the LTM Benchmark as conversations: parses files into results, plans and transcripts."""
 
 from __future__ import annotations
 
@@ -40,39 +40,39 @@ class PublishedResult(Struct, frozen=True, kw_only=True):
     """One published result."""
 
     ref: str
-    """The branch or version that it was published in."""
+    """The branch or version of its publication."""
     benchmark: str
     agent: str
     dataset: str
     example: str
-    """With the repetition behind it, where it is not the first."""
+    """With the repetition appended, unless it is the first."""
     score: float
     """The share of full marks, 0 to 1."""
     span: int | None
     """Tokens from its start to its end, as measured."""
     manual: bool = False
-    """Corrected by hand."""
+    """Whether it was corrected by hand."""
     automatic: Automatic | None = None
-    """The verdict of the rules, where it was published beside the corrected one."""
+    """The verdict of the rules, if it was published along with the corrected one."""
     reason: str = ""
     code: str = ""
-    """The version of the code that scored it, where known."""
+    """The version of the code that scored it, if known."""
     log: tuple[str, ...] = ()
-    """Its transcript, `Test (time): …` and `Agent (time): …`; empty where none is published."""
+    """Its transcript, `Test (time): …` and `Agent (time): …`; empty if not published."""
     questions: tuple[str, ...] = ()
     responses: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names the result, whatever the branch."""
+        """Identifies the result, whatever the branch."""
         return self.benchmark, self.agent, self.dataset, self.example
 
 
 def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
-    """Return one row for each result: scores of other branches replace those of `main`, transcripts are kept.
+    """Return one row per result: scores of other branches replace those of `main`, transcripts are kept.
 
-    The order is that of the keys, so that the order of the files changes nothing.
+    Sorted by key, so that the order of files does not matter.
     """
     entries: dict[tuple[str, str, str, str], PublishedResult] = {}
     for row in sorted(
@@ -91,7 +91,7 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
         if below and below.log and not row.log:
             for name in ("log", "questions", "responses", "script"):
                 fields[name] = getattr(below, name)
-            # the reason of another score would explain nothing
+            # the reason of a different score would explain nothing
             if below.score == row.score:
                 fields["reason"] = row.reason or below.reason
                 fields["code"] = row.code or below.code
@@ -100,7 +100,7 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
 
 
 def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
-    """Return the result that a record is; DatasetError names `where` and the field."""
+    """Parse a record into a result; DatasetError names `where` and the field."""
     for name in _NAMES:
         if not isinstance(record[name], str) or not record[name]:
             raise DatasetError(f"{where}: {name} is {record[name]!r}, not a name")
@@ -164,21 +164,20 @@ def _text_tuple(value: object) -> tuple[str, ...]:
 
 
 _NAMES = ("benchmark", "agent", "dataset", "example_id")
-_RESULT = (*_NAMES, "score", "max_score")  # the fields of a line that is a result
-_DEFINITION = ("path", "script")  # the fields of a line that is a definition
+_RESULT = (*_NAMES, "score", "max_score")  # the fields of a line with a result
+_DEFINITION = ("path", "script")  # the fields of a line with a definition
 _FOLDERS = 4  # `results/<agent>/<data set>/<example>_<repetition>.json`, in a benchmark's folder
-# Stands in a collected transcript for a message that the definition holds.
+# Replaces a message in a collected transcript that is also in the definition.
 _LEFT_OUT = lazy_pattern(r"((?:Test|System) \([^)]*\): )@script\[(\d+)\]")
 
 
-_Record: TypeAlias = tuple[str, dict[str, Any]]  # where a result stands, and its fields
+_Record: TypeAlias = tuple[str, dict[str, Any]]  # the place of a result, and its fields
 
 
 def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
-    """Return the results in files and folders; DatasetError names file, line and what is wrong.
+    """Read the results in files and folders; DatasetError names file, line and fault.
 
-    Messages that a collection left out are taken from definitions, if those are among
-    the files.
+    Messages omitted by a collection are restored from definitions, if those are among the files.
     """
     records: list[_Record] = []
     scripts: dict[str, list[str]] = {}
@@ -188,8 +187,7 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
                 file.name.endswith((".jsonl", ".jsonl.gz"))
                 and _RESULTS not in file.parts
             )
-            # a folder may hold anything else; what is named must be what it is named
-            # for
+            # a folder may contain other files; a file named explicitly must be valid
             if file.name == _STATS or (
                 file != path and not is_collection and not _is_result(file)
             ):
@@ -212,20 +210,20 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
             TypeError,
             ValueError,
         ) as error:
-            # whatever a field holds
+            # a field has an unexpected type
             raise DatasetError(
                 f"{where}: a field is not of its kind ({describe_error(error)})"
             ) from error
     return rows
 
 
-# --- collections: one JSON object a line
+# --- Collections: one JSON object per line
 
 
 def _read_collection(
     file: Path, records: list[_Record], scripts: dict[str, list[str]], *, is_named: bool
 ) -> None:
-    """Add the results and definitions of a file; one that holds neither is an error only if it was `is_named`."""
+    """Add the results and definitions of a file; one without either is an error only if it `is_named`."""
     for where, record in read_json_rows(file, ()):
         if all(name in record for name in _RESULT):
             records.append((where, record))
@@ -247,7 +245,7 @@ def _read_collection(
 def _complete_record(
     record: Mapping[str, Any], scripts: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Any]:
-    """Return a record with the messages that its transcript left out, and with what is missing named so."""
+    """Return a record with its omitted messages restored, or marked as missing."""
     script = record.get("script") or scripts.get(str(record.get("definition"))) or []
 
     def message(match: re.Match[str]) -> str:
@@ -262,7 +260,7 @@ def _complete_record(
     return {**record, "task_log": log, "script": script}
 
 
-# --- folders: one file an example
+# --- Folders: one file per example
 
 _RESULTS = "results"
 
@@ -304,22 +302,22 @@ def _object_of(file: Path) -> dict[str, Any]:
     return fields
 
 
-# --- what a run cost and took: `results/<agent>/runstats.json`
+# --- Cost and duration of a run: `results/<agent>/runstats.json`
 
 _STATS = "runstats.json"
 
 
 class RunStats(Struct, frozen=True):
-    """What a published run cost and took."""
+    """Cost and duration of a published run."""
 
     cost_usd: float
-    """Of the agent; what the benchmark's own models cost is not in it."""
+    """The agent's cost, without that of the benchmark's own models."""
     seconds: float
     """From its first message to its last reply."""
 
 
 def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
-    """Return cost and time by benchmark and agent, as far as they are published; DatasetError for a wrong file."""
+    """Read cost and duration by benchmark and agent, if published; DatasetError for a malformed file."""
     stats = {}
     for path in paths:
         for file in sorted(path.rglob(_STATS)) if path.is_dir() else [path]:
@@ -341,23 +339,23 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
     return stats
 
 
-# --- labels: of `Benchmark 3 - 32k #2 (isolated)`, of `LTMAgentWrapper - gpt-4o-mini -
-# 16384 - …`
+# --- Labels: from `Benchmark 3 - 32k #2 (isolated)`, from `LTMAgentWrapper -
+# gpt-4o-mini - 16384 - …`
 
 # Earlier versions of the benchmark name the filler between two messages, not a memory
 # span.
 MEMORY_SPANS_SINCE = 3
-# What the paper (Castillo-Bolado et al., 2024) calls a memory span otherwise than the
+# Memory spans that the paper (Castillo-Bolado et al., 2024) names differently from the
 # published folder.
 PAPERS_NAMES = {"1k": "2k"}
 
 _BENCHMARK = lazy_pattern(
     r"Benchmark (?P<version>\d+) - (?P<thousands>\d+)k(?: Filler)?(?: #(?P<run>\d+))?(?P<isolated> \(isolated\))?"
 )
-# The published LTM agents, by the numbers that the benchmark's own tables give them.
+# The published LTM agents, with their names in the benchmark's own tables.
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
 _INTERFACE = lazy_pattern(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
-# interfaces that add nothing to the model whose name follows
+# interfaces that add nothing to the model named after them
 _PLAIN = {
     "LLM",
     "GPT",
@@ -369,19 +367,19 @@ _DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
 
 class Benchmark(Struct, frozen=True, kw_only=True):
-    """What the name of a published benchmark says."""
+    """The information in a published benchmark's name."""
 
     version: int
     span_label: str
     """As in a node id: `32k`, `isolated`, `v1.10k`."""
     span: int | None
-    """Tokens; None where examples are isolated, and where the name tells something else than a memory span."""
+    """In tokens; None for isolated examples, and if the name is not about a memory span."""
     trial: str
-    """`0` for the first run, `1` for `#2`."""
+    """The run: `0` for the first, `1` for `#2`."""
 
 
 def parse_benchmark(name: str) -> Benchmark | None:
-    """Return what a benchmark's name says, None if it says nothing that we know."""
+    """Parse a benchmark's name; None if its form is unknown."""
     match = _BENCHMARK.fullmatch(name)
     if not match:
         return None
@@ -404,8 +402,7 @@ def parse_benchmark(name: str) -> Benchmark | None:
 def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return a label for each agent's published name, from pairs of benchmark and agent.
 
-    Interface, provider and date are left out; names that would meet within one
-    benchmark keep all of it.
+    Interface, provider and date are dropped; names that would become equal within one benchmark are kept whole.
     """
     pairs = set(names)
     labels = {name: _short_agent_name(name) for _, name in sorted(pairs)}
@@ -417,7 +414,7 @@ def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def safe_label(text: str) -> str:
-    """Return a text with the characters only that a label in a node id may have."""
+    """Return a text reduced to the characters allowed for labels in node ids."""
     return re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_") or "_"
 
 
@@ -428,7 +425,7 @@ def _short_agent_name(name: str) -> str:
     parts = []
     for part in more_parts:
         tokens = int(part) if part.isdecimal() else 0
-        # the length of a context reads 32k, be it 32,768 or 32,000
+        # both 32,768 and 32,000 tokens of context become 32k
         thousand = 1_000 if tokens % 1_000 == 0 else 1_024
         short = f"{tokens // thousand}k" if tokens % thousand == 0 else part
         if part not in _VARIANTS:
@@ -440,8 +437,8 @@ def _short_agent_name(name: str) -> str:
     return ".".join(map(safe_label, parts))
 
 
-# --- the transcripts of one conversation put together: exchanges in the order of their
-# times, each once
+# --- Merging the transcripts of one conversation: each exchange once, in the order of
+# their times
 
 _ENTRY = lazy_pattern(
     r"(?P<by>Test|Agent|System|SYSTEM) \((?P<at>[^)]*)\): ?(?P<text>.*)", re.DOTALL
@@ -449,7 +446,7 @@ _ENTRY = lazy_pattern(
 
 
 class _LoggedExchange(Struct, frozen=True):
-    """One message and its reply as a log tells them."""
+    """One message and its reply from a log."""
 
     moment: datetime
     filler: bool
@@ -458,12 +455,12 @@ class _LoggedExchange(Struct, frozen=True):
 
 
 class PublishedTranscript(Struct, frozen=True, kw_only=True):
-    """What was said in one conversation, as far as it is published."""
+    """The published part of one conversation."""
 
     exchanges: tuple[Exchange, ...]
-    """Their places count only the exchanges that are there."""
+    """Their numbers count only published exchanges."""
     questions: Mapping[str, tuple[int, ...]]
-    """By example (`colours/0`): the numbers of its questions."""
+    """Numbers of the questions by example (`colours/0`)."""
 
     def tokens_of(self, keep: Callable[[Exchange], bool]) -> int:
         """Return the tokens of some of the exchanges."""
@@ -477,7 +474,7 @@ class PublishedTranscript(Struct, frozen=True, kw_only=True):
 def number_exchanges(
     rows: Iterable[tuple[str, Kind, str, str, datetime]], count: Callable[[str], int]
 ) -> tuple[Exchange, ...]:
-    """Return exchanges one after the other, of whom, kind, message, reply and time; `count`: the tokens of a text."""
+    """Return numbered exchanges from rows of speaker, kind, message, reply and time; `count` counts tokens."""
     exchanges: list[Exchange] = []
     for number, (by, kind, message, reply, moment) in enumerate(rows):
         exchanges.append(
@@ -499,7 +496,7 @@ def number_exchanges(
 def build_transcript(
     rows: Mapping[str, PublishedResult], count: Callable[[str], int]
 ) -> PublishedTranscript:
-    """Return the talk of one conversation; `rows`: by example. `count` counts the tokens of a text."""
+    """Return the transcript of one conversation; `rows`: by example. `count` counts the tokens of a text."""
     logs = {name: _logged_exchanges(row.log) for name, row in rows.items() if row.log}
 
     def holds_others(name: str) -> bool:
@@ -508,8 +505,8 @@ def build_transcript(
         return any(exchange.filler for exchange in logs[name])
 
     owners: dict[_LoggedExchange, str] = {}
-    # a log that listens to others comes last: an exchange belongs to the log that is
-    # its own
+    # logs that include others' exchanges come last: an exchange belongs to the log that
+    # owns it
     for name in sorted(logs, key=lambda name: (holds_others(name), name)):
         for exchange in logs[name]:
             owners.setdefault(exchange, "" if exchange.filler else name)
@@ -518,7 +515,7 @@ def build_transcript(
     questions = {}
     for name, log in logs.items():
         scored: list[int] = []
-        # from the end of the log backwards: what was scored was asked last
+        # backwards from the end of the log: the scored question was asked last
         for reply in reversed(rows[name].responses):
             places = range(scored[-1] if scored else len(log))
             scored += [
@@ -556,14 +553,13 @@ def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
     return logged
 
 
-# --- rows of one benchmark and agent as result, plan and talk
+# --- The rows of one benchmark and agent as result, plan and transcript
 
 TOKENIZER = "cl100k_base"
-# Stands for what a published run does not tell in our terms: who judged, by which
-# rules.
+# Replaces values unknown for a published run, such as its judge and rules.
 PUBLISHED = "published"
-# The memory skills that the paper's scenarios need, as those of the same names here say
-# it.
+# The memory skills of the paper's scenarios, equal to those of our scenarios with the
+# same names.
 SKILLS = {
     "chapter_break": ("R", "I"),
     "colours": ("R",),
@@ -588,13 +584,13 @@ class PublishedConversation(Struct, frozen=True, kw_only=True):
     plan: Plan
     talk: PublishedTranscript
     seconds: float | None = None
-    """What the run took; None where it is not published."""
+    """The duration of the run; None if not published."""
 
 
 def by_conversation(
     rows: Iterable[PublishedResult],
 ) -> dict[tuple[str, str], list[PublishedResult]]:
-    """Return the rows by benchmark and agent, both as published, in the order of their names."""
+    """Return the rows by published benchmark and agent, sorted by name."""
     return dict(sorted(group_by(rows, lambda row: (row.benchmark, row.agent)).items()))
 
 
@@ -604,7 +600,7 @@ def published_conversation(
     count: Callable[[str], int],
     stats: RunStats | None = None,
 ) -> PublishedConversation:
-    """Return one conversation; `agent`: its label, `count`: the tokens of a text, `stats`: what it cost and took.
+    """Return one conversation; `agent`: its label, `count`: counts tokens, `stats`: cost and duration.
 
     DatasetError if its benchmark's name says neither span nor isolated.
     """
@@ -628,7 +624,7 @@ def published_conversation(
         talk,
         span=bench.span,
         stats=stats,
-        # equal for all agents of one benchmark, so that they may be compared
+        # equal for all agents of one benchmark, so that they are comparable
         plan={
             "filler": {PUBLISHED: first.benchmark},
             "judge": PUBLISHED,
@@ -658,7 +654,7 @@ def conversation_of(
     span: int | None = None,
     stats: RunStats | None = None,
 ) -> PublishedConversation:
-    """Return a conversation with what was said in it; `plan`: the fields that are known, `system`: whom it tested."""
+    """Return a conversation with its transcript; `plan`: the known fields, `system`: the tested system."""
     spec = f"{PUBLISHED}: {system}"
     exchanges = talk.exchanges
     duration = 0.0

@@ -1,4 +1,4 @@
-"""What the fields of a row of answers hold, by the words in their names: question, answer, expected answer, grade."""
+"""Identifies the fields of a row of answers by the words in their names: question, answer, gold, grade."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _APART: frozenset[str] = frozenset(_TABLE["apart"])
 _ENTERED: frozenset[str] = frozenset(_TABLE["entered"])
 _VERDICTS: Mapping[str, float] = _TABLE["verdicts"]
 _DEPTH = 4
-"""Objects inside each other that are looked into,"""
+"""The maximum depth of nested objects to search."""
 _WIDE = 60
-"""fields of one,"""
+"""The maximum number of fields in one."""
 _FEW = 20
-"""and items of a list."""
+"""The maximum number of items in a list."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 
 class Leaf(NamedTuple):
-    """A field that holds a value, however deep in its row."""
+    """A field with a value, at any depth of its row."""
 
     path: tuple[str, ...]
     words: tuple[str, ...]
-    """Of its own name, in lower case,"""
+    """The words of its own name, in lower case."""
     around: frozenset[str]
-    """and of the names of the objects in which it is."""
+    """The words of the names of the objects around it."""
     value: Any
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words in the name of a field, however they are joined, without the plural's s."""
+    """Return the words in a field's name, however they are joined, without a plural s."""
     words = (word.lower() for word in _WORD.findall(name))
     return tuple(re.sub("(?<=[^s]{2}[^su])s$", "", word) for word in words)
 
 
 def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
-    """Return the fields of a row and of the objects in it, the outer ones first."""
+    """Return the fields of a row and of nested objects, the outer ones first."""
     leaves: list[Leaf] = []
     waiting: list[tuple[tuple[str, ...], Any]] = [((), row)]
     for path, value in waiting:
@@ -57,7 +57,7 @@ def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
 
 
 def words_as_path(name: str) -> list[str]:
-    """Return the steps of a name in which a table writes objects flat, with dots or slashes."""
+    """Return the path in a flattened name, which uses dots or slashes."""
     return [part for part in re.split(r"[./]", name) if part] or [name]
 
 
@@ -76,7 +76,7 @@ def _is_entered(value: Any, name: str) -> bool:
 
 
 class RowFields:
-    """The fields of a row by their role, the likeliest first."""
+    """The fields of a row by role, likeliest first."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         leaves = leaves_of(row)
@@ -90,7 +90,7 @@ class RowFields:
         self.reply = _ranked(leaves, "reply")
         self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
         self.error = [leaf for leaf in _ranked(leaves, "error") if leaf.value]
-        # a bare `answer` is the expected one beside another answer, and the other way round
+        # a bare `answer` is the expected one next to another answer, and vice versa
         bare = [
             leaf for leaf in leaves if leaf.words == ("answer",) and not leaf.around
         ]
@@ -101,7 +101,7 @@ class RowFields:
 
     @property
     def answers(self) -> list[Leaf]:
-        """The field with the answer; several where each is of a model, as `NAME_prediction`."""
+        """The field with the answer; several if each belongs to a model, as `NAME_prediction`."""
         of_models = [leaf for leaf in self.reply if model_of(leaf)]
         plain = [leaf for leaf in self.reply if not model_of(leaf)]
         return plain[:1] or of_models
@@ -111,7 +111,7 @@ _PREDICTION = "_prediction"
 
 
 def model_of(leaf: Leaf) -> str:
-    """Return the name of the model in a field such as `NAME_prediction`; "" for any other."""
+    """Return the model's name in a field such as `NAME_prediction`, or ""."""
     name = leaf.path[-1]
     if name.endswith(_PREDICTION):
         return name.removesuffix(_PREDICTION)
@@ -125,7 +125,7 @@ def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
 
 
 def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
-    """Return how likely a field has a role: by depth, then by the order of the words; None if it has another."""
+    """Return a field's rank for a role, by depth and word order; None if it has another role."""
     words = set(leaf.words)
     around = leaf.around
     if not _APART.isdisjoint(words) and role not in ("grade", "error"):
@@ -148,7 +148,7 @@ def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None
             return rank
     if "answer" in words and not words.isdisjoint(_ROLES[role].get("answers", ())):
         return len(role_words)
-    # a plain name, such as `text`, is what the object around it is
+    # a plain name, such as `text`, takes the meaning of the object around it
     plain = words <= set(_TABLE["plain"]) or all(word.isdigit() for word in words)
     for rank, word in enumerate(role_words):
         if plain and word in around:
@@ -160,7 +160,7 @@ def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None
 
 
 def text_in(value: Any) -> str | None:
-    """Return the text of a value: itself, a number's, or that of the last message of a user; None for any other."""
+    """Return the text of a value: itself, a number's, or that of a user's last message; None for others."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str | int | float):
@@ -179,7 +179,7 @@ def text_in(value: Any) -> str | None:
 
 
 def holds_one_text(leaf: Leaf) -> bool:
-    """Return whether a field holds one answer: a text, messages, or a list of one where its name is a plural."""
+    """Return whether a field holds one answer: a text, messages, or a list of one under a plural name."""
     value = leaf.value
     while isinstance(value, list) and len(value) == 1 and leaf.path[-1].endswith("s"):
         value = value[0]
@@ -189,7 +189,7 @@ def holds_one_text(leaf: Leaf) -> bool:
 
 
 def grade_in(value: Any) -> float | None:
-    """Return what a value gives, from 0 to 1: a share, a word for it, or the mean of several; None for any other."""
+    """Return the grade in a value, 0 to 1: a share, a word for it, or the mean of several; None for others."""
     if isinstance(value, str):
         word = value.strip().lower().rstrip(".")
         if word in _VERDICTS:
@@ -213,11 +213,11 @@ def _has_grade(leaf: Leaf) -> bool:
 
 
 def published_grade(fields: RowFields) -> float | None:
-    """Return the grade of a row: of the likeliest field, or the mean of its neighbours in one object."""
+    """Return the grade of a row: of the likeliest field, or the mean with its siblings in one object."""
     if not fields.grade:
         return None
     best = fields.grade[0]
-    # several judgments of one answer stand side by side
+    # several judgments of one answer are siblings
     alike = [
         leaf
         for leaf in fields.grade
@@ -236,11 +236,11 @@ _ERROR_KIND = re.compile(_TABLE["error kinds"], re.IGNORECASE)
 
 
 def provider_error(fields: RowFields, gold: str) -> str:
-    """Return the error that a row holds in the place of an answer; "" if it holds an answer."""
+    """Return the error that a row contains instead of an answer, or ""."""
     answer = next((text_in(leaf.value) for leaf in fields.reply), None)
     if not answer or not answer.strip():
         found = [_error_text(leaf.value) for leaf in fields.error]
-        # where there is no field for it, a grader's reason says so
+        # without a field for errors, a grader's reason may contain it
         found += filter(_reads_as_error, fields.texts)
         return next(filter(None, found), "")
     # a question may ask for an error
@@ -251,12 +251,12 @@ def provider_error(fields: RowFields, gold: str) -> str:
 
 
 def _reads_as_error(text: str) -> bool:
-    """Return whether a text begins as a program's error, and says which."""
+    """Return whether a text begins like a program's error that names its kind."""
     return bool(_ERROR_START.match(text) and _ERROR_KIND.search(text[:_FIRST]))
 
 
 _FIRST = 300
-"""Characters in which an error says what it is."""
+"""The number of characters within which an error names its kind."""
 
 
 def _error_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Studies: control agents play suites or definitions, what they earn is counted, and tables show it."""
+"""Studies: control agents play suites or definitions; their scores are collected and shown in tables."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from typing import TypeAlias
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.commands.pytest_runs import play_run
 
-# An example, and the spec of the agent that played it: labels may be shortened, specs
-# never are.
+# An example with the spec of its agent: labels may be shortened, specs never are.
 PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"
-# Scores by agent and scenario; 0 where an example has none.
+# Scores by agent and scenario; 0 for an example without one.
 Marks: TypeAlias = "Mapping[tuple[str, str], Sequence[float]]"
 Table: TypeAlias = list[list[str]]
-"""Rows of texts, the first one the head."""
+"""Rows of texts, starting with the head."""
 
 
 def listed_specs(options: Sequence[str]) -> list[str]:
-    """Return the specs of a repeatable option, whose values may also be separated by commas; each once."""
+    """Return the distinct specs of a repeatable option, whose values may also be separated by commas."""
     return list(dict.fromkeys(",".join(options).split(",")))
 
 
 @contextmanager
 def study_folder(name: str) -> Iterator[Path]:
-    """Yield a folder for the runs of a study, which is removed with them."""
+    """Yield a temporary folder for the runs of a study."""
     with tempfile.TemporaryDirectory(prefix=f"ltm-{name}-") as folder:
-        # resolved, because pytest may be started elsewhere, and macOS has its temporary
-        # folders behind a link
+        # resolved, because pytest may be started elsewhere, and temporary folders on
+        # macOS are behind a link
         yield Path(folder).resolve()
 
 
@@ -43,7 +42,7 @@ def play_rows(
     *,
     skipped: bool = False,
 ) -> list[PlayedRow]:
-    """Return the examples of a run: those that count, if need be as 0, or also what was `skipped`."""
+    """Return the examples of a run that count (lost ones as 0), optionally with `skipped` ones."""
     run = play_run(specs, words, folder, cwd=cwd)
     rows = []
     for conversation in run.result.conversations:
@@ -52,7 +51,7 @@ def play_rows(
 
 
 def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
-    """Return the examples that count, if need be as 0: all but those that were skipped."""
+    """Return the examples that count (lost ones as 0): all but the skipped ones."""
     return [
         (spec, row)
         for spec, row in rows
@@ -61,7 +60,7 @@ def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
 
 
 def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
-    """Return what was earned, by agent and scenario."""
+    """Return the scores by agent and scenario."""
     marks: dict[tuple[str, str], list[float]] = {}
     for spec, row in rows:
         marks.setdefault((spec, row.scenario), []).append(row.score or 0.0)
@@ -69,7 +68,7 @@ def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
 
 
 def tell_progress(text: str) -> None:
-    """Say on stderr what is played next: a study takes minutes, and stdout is for its tables."""
+    """Report on stderr what is played next: a study takes minutes, and stdout is for its tables."""
     sys.stderr.write(f"{text} ...\n")
 
 

@@ -1,6 +1,6 @@
-"""Wrong answers made from right ones: denied, one of two, swapped, changed, quoted inside a refusal, or of others.
+"""Wrong answers made from right ones: denied, one of two, swapped, changed, quoted in a refusal, or of others.
 
-A mutant that passes is a defect of the rules, whatever a labelled reply says of them.
+A mutant that passes is a defect of the rules, whatever the labelled reply.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_ltm.api.storage import load_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.rulings.gold import read_gold
 
-# How it was made, and the reply or the replies.
+# The mutation's name, and the reply or replies.
 Replies: TypeAlias = "tuple[str, str | list[str]]"
 _Maker = TypeVar("_Maker", bound="Callable[[Mapping[str, Any]], Iterable[Replies]]")
 _MAKERS: dict[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {}
@@ -24,7 +24,7 @@ _OF_SEVERAL: set[str] = set()
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PEOPLE = ("neighbour", "sister", "colleague", "uncle")
-# By so much an amount is changed: further than any rule forgives.
+# The change of an amount: further than any rule tolerates.
 _PAST = 7
 
 
@@ -36,7 +36,7 @@ def _templates() -> Mapping[str, list[Any]]:
 
 
 def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
-    """Yield the templates of that name, filled in."""
+    """Yield the filled-in templates with that name."""
     for entry in _templates()[name]:
         if isinstance(entry, str):
             yield from _fill_templates(entry, **values)
@@ -64,12 +64,12 @@ def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
 def answer_mutants(
     question: str, gold: str, other_answer: str = "something else"
 ) -> Iterator[tuple[str, str]]:
-    """Yield wrong answers, each with the way in which it was made.
+    """Yield wrong answers, each with the name of its mutation.
 
     Args:
         question: The question of the data set.
-        gold: The answer that is expected, as the file has it.
-        other_answer: The answer to another question, to which this one's may be confused.
+        gold: The expected answer, as in the file.
+        other_answer: The answer to another question, with which this one may be confused.
 
     Example:
         >>> dict(answer_mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
@@ -105,7 +105,7 @@ def answer_mutants(
 
 
 def invented_answers(other_answer: str) -> Iterator[tuple[str, str]]:
-    """Yield answers to a question that cannot be answered; `other_answer`: the answer to another question."""
+    """Yield answers to an unanswerable question; `other_answer`: the answer to another question."""
     return _fill_texts("invented", other=other_answer)
 
 
@@ -118,10 +118,9 @@ _STAGES = 5
 def of_scenario(
     evaluator: str, args: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[str], float]]:
-    """Yield mutants of the right answers to what an evaluator of that name and those arguments expects.
+    """Yield mutants of the right answers for an evaluator with these arguments.
 
-    Each is how it was made, the answers, and the share of full marks at which it
-    passes.
+    Each consists of the mutation's name, the answers, and the share of full marks at which it passes.
     """
     if evaluator not in _MAKERS:
         return
@@ -138,7 +137,7 @@ def of_scenario(
 def of_answer(
     row: Mapping[str, Any], other_rows: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield mutants of the right answer to a question of a data set; `other_rows`: other rows, for their answers."""
+    """Yield mutants of the right answer to a data set's question; `other_rows` provide other answers."""
     if row["type"] == "single-session-preference":
         return
     if row["type"] == "5" or row["type"].startswith("abstention"):
@@ -158,7 +157,7 @@ def of_answer(
     yield from answer_mutants(row["question"], str(row["answer"]), another)
 
 
-# --- What each evaluator expects.
+# --- The answers expected by each evaluator.
 
 _COLOURS = ("red", "blue", "green", "ochre", "violet", "white")
 _NAMES = ("Ottoline", "Barnaby", "Persis", "Caspian")
@@ -167,9 +166,9 @@ _WAYS = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
 def _makes(*evaluators: str, of_several: bool = False) -> Callable[[_Maker], _Maker]:
-    """Register the function that follows as the maker of the mutants for these evaluators.
+    """Register the decorated function as the maker of mutants for these evaluators.
 
-    `of_several`: each answer is mutated, of which a mutant must earn nothing.
+    `of_several`: each of several answers is mutated, and a mutant must earn nothing.
     """
 
     def register(maker: _Maker) -> _Maker:
@@ -380,7 +379,7 @@ def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]
 
 @_makes("ObeysOrders", of_several=True)
 def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield texts that name words without obeying, or obey everything that was ever ordered."""
+    """Yield texts that name words without obeying, or obey every order ever given."""
     holding = args["holding"]
     things = args.get("about") or [""] * len(holding)
     lapsed = args.get("lapsed") or [[]] * len(holding)
@@ -403,7 +402,7 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 @_makes("WorksOut", of_several=True)
 def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield answers that name everything, deny it, leave it open, or turn it round."""
+    """Yield answers that name everything, deny it, leave it open, or reverse it."""
     questions = []
     for kind, gold, wrong_names in zip(
         args["asked"], args["expected"], args["others"], strict=True
@@ -422,7 +421,7 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
 
 @_makes("AnswersWithSources", of_several=True)
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants whose sources are denied, all there are, or all but the right ones."""
+    """Yield mutants whose sources are denied, all existing ones, or all but the right ones."""
     everything = ", ".join(args["titles"])
     ends: dict[str, list[str]] = {"denied": [], "changed": []}
     for right in args["sources"]:
@@ -436,7 +435,7 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 @_makes("KeepsWorldsApart", of_several=True)
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield answers that deny it, leave it open, name everything, or say it of another world."""
+    """Yield answers that deny it, leave it open, name everything, or apply it to another world."""
     golds = [gold.split("|")[0] for gold in args["expected"]]
     frame = args["frames"][0].split("|")[0]
     yield from _withheld_mutants({"expected": golds, "others": args["others"]})
@@ -451,7 +450,7 @@ def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
-    """Return another number, the order turned round, or all other names."""
+    """Return another number, the reversed order, or all other names."""
     if kind == "number":
         return str(2 * int(gold[0]))
     if kind == "order":
@@ -461,7 +460,7 @@ def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
 
 @_makes("RemindsInTime")
 def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
+    """Yield replies that remind always, never, one reply too late, or only talk about reminders."""
     tasks = args["tasks"]
     moments = args["at"]
     everything = " ".join(f"It is time to {task}." for task in tasks)
@@ -496,7 +495,7 @@ def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 def _answer_all(
     golds: list[str], rivals: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants of the answers to several questions: each is the way in which all are answered."""
+    """Yield mutants of the answers to several questions, all answered in the same way."""
     questions = []
     # the answer to another question is wrong, too
     for gold, candidates, other_gold in zip(
@@ -539,7 +538,7 @@ _INSTEAD = {
 
 @_makes("KnowsSources", of_several=True)
 def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants of the answers, beside what the agent picked when it was asked to."""
+    """Yield mutants of the answers, along with the choices that the agent was asked to make."""
     picked = []
     for kind, candidates in zip(args["asked"], args["others"], strict=True):
         picked.append(candidates[0] if kind == "pick" else "")
@@ -563,7 +562,7 @@ _SILENCE = "You have not told me that."
 
 @_makes("ForgetsOnRequest", "KnowsAndWithholds", of_several=True)
 def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
+    """Yield mutants of the informative answers; the others rightly reveal nothing."""
     golds = [gold for gold in args["expected"] if gold]
     rivals = [
         candidates
@@ -577,14 +576,14 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     silence = [_SILENCE] * len(args["expected"])
     for mutation, mutants in _answer_all(golds, rivals or [[]] * len(golds)):
         answers = _with_refusals(args["expected"], mutants, silence)
-        # an open question may come last: a list of all is no phrase to be changed
+        # an open question may come last: a list of everything is no phrase to change
         yield mutation, [*answers, _SILENCE]
 
 
 def _with_refusals(
     expected: Sequence[str], mutants: Iterable[str], refusals: Sequence[str]
 ) -> list[str]:
-    """Return the answers to all questions: a refusal where nothing is expected, else the next mutant."""
+    """Return the answers to all questions: a refusal if nothing is expected, else the next mutant."""
     remaining = iter(mutants)
     answers = []
     for gold, refusal in zip(expected, refusals, strict=True):
@@ -594,7 +593,7 @@ def _with_refusals(
 
 @_makes("ShowsRestraint", of_several=True)
 def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants of the answers that tell something; the others ask back, as they should."""
+    """Yield mutants of the informative answers; the others ask back, as they should."""
     counter_questions = [
         f"Which one do you mean: {' or '.join(candidates)}?"
         for candidates in args["others"]
@@ -610,14 +609,14 @@ def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
 
 @_makes("KeepsSecrets", of_several=True)
 def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants of the answers that tell something, and of those that keep a secret."""
-    # Whose it is stands in the question alone: "for your neighbour it is ..." may well
-    # be right.
+    """Yield mutants of the informative answers, and of those that keep a secret."""
+    # The question alone names the owner: "for your neighbour it is ..." may well be
+    # right.
     yield from (
         mutant for mutant in _withheld_mutants(args) if mutant[0] != "another subject"
     )
     if all(args["expected"]):
-        return  # nothing leaks where all may be told
+        return  # nothing leaks if everything may be told
     questions = []
     for names in args["secrets"]:
         secret = names[0] if names else "-"
@@ -629,7 +628,7 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 @_makes("SpeaksLanguage")
 def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield mutants in which another order of the parts stands for the right one."""
+    """Yield mutants with another order of the parts than the right one."""
     golds = args["expected"]
     told_forms = args["told"]
     turned = [form[-2:] + form[:-2] for form in golds]
@@ -655,7 +654,7 @@ def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("WithstandsPoison", of_several=True)
 def _poison_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield wrong answers about the user's own text beside a right one about the other, and the reverse."""
+    """Yield wrong answers about the user's own text next to a right one about the other, and vice versa."""
     _, truth, _ = args["poison"]
     canary, former, _ = args["twin"]
     for mutation, wrong in _fill_texts("phrase", gold=canary, other=former):

@@ -1,1 +1,1 @@
-"""The commands of `ltm` for those who work on the benchmark."""
+"""Commands of `ltm` for maintainers of the benchmark."""

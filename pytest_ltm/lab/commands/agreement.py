@@ -1,4 +1,4 @@
-"""`agreement FILE`: published results of real agents are scored again by our rules, and compared."""
+"""`agreement FILE`: scores published results of real agents again by our rules, and compares the verdicts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from pytest_ltm.datasets.rows import read_json_rows
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]
 
-# The code versions whose deterministic rules each scoring reproduces (`current`: is
-# measured against).
+# The code versions whose deterministic rules each scoring reproduces; `current` is
+# measured against the listed ones.
 REPRODUCED: dict[str, tuple[str, ...]] = {
     "current": ("v3.5", "paper"),
     "v3.5": ("v3.5",),
@@ -60,27 +60,26 @@ def measure_agreement(arguments: Namespace) -> int:
 
 
 class Tally(Counter[str]):
-    """How often our verdict equals the published score, by what is counted.
+    """Counts of agreement between our verdicts and published scores.
 
-    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks,
-    as `current` gives part marks by formulas of its own; `full` and `less`: rows with
-    published full marks or less, and `full same`, `less same`.
+    `rows`, `agree` and `unscored`; `sides`: rows on the published side of full marks, as `current` gives part marks by
+    its own formulas; `full` and `less`: rows with published full marks or less, and `full same`, `less same`.
     """
 
     @property
     def disagree(self) -> int:
-        """Rows scored otherwise."""
+        """Number of rows scored differently."""
         return self["rows"] - self["agree"] - self["unscored"]
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """The mean over both classes, full marks or less, of the share recognised; None where a class is empty."""
+        """The mean share of recognized rows over both classes (full marks, less); None if a class is empty."""
         if not (self["full"] and self["less"]):
             return None
         return (self["full same"] / self["full"] + self["less same"] / self["less"]) / 2
 
     def counts(self) -> dict[str, int]:
-        """Return the counts that reports show."""
+        """Return the counts shown in reports."""
         return {name: self[name] for name in ("rows", "agree", "sides", "unscored")}
 
     def __str__(self) -> str:
@@ -90,7 +89,7 @@ class Tally(Counter[str]):
         return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{remark}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:
-        """Count one row and return whether it agrees."""
+        """Count one row; return whether it agrees."""
         self["rows"] += 1
         if isinstance(verdict, Unscored):
             self["unscored"] += 1
@@ -106,7 +105,7 @@ class Tally(Counter[str]):
 
 
 class VerdictDisagreement(Struct, frozen=True):
-    """One row that our rules score otherwise than published."""
+    """One row that our rules score differently than published."""
 
     line: str
     row: Row
@@ -129,20 +128,20 @@ class VerdictDisagreement(Struct, frozen=True):
 
 
 class AgreementReport(Struct):
-    """The tallies of one file."""
+    """The counts of one file."""
 
     scoring: Scoring
     strict: Tally = field(default_factory=Tally)
     tallies: dict[tuple[str, str], Tally] = {}
     """By dataset and version."""
     judged: dict[tuple[str, str], Tally] = {}
-    """The rows that a model or a person judged, by dataset and version."""
+    """The rows judged by a model or a person, by dataset and version."""
     differences: list[VerdictDisagreement] = []
 
     def add(
         self, line: str, row: Row, verdict: Score | Unscored, *, keep: bool
     ) -> None:
-        """Count one row; keep it if it differs."""
+        """Count one row; keep it if it differs and `keep` is set."""
         published = float(row["score"]) / float(row.get("max_score") or 1)
         key = (str(row["dataset"]), _code_version(row))
         status = (row.get("orig_eval") or {}).get("status")
@@ -155,7 +154,7 @@ class AgreementReport(Struct):
             self.differences.append(VerdictDisagreement(line, row, published, verdict))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
+        """Return the counts as JSON values; a dataset's total of model-judged rows covers the reproduced versions."""
         versions = defaultdict[str, Tally](Tally)
         totals = defaultdict[str, Tally](Tally)
         by_dataset: dict[str, dict[str, Any]] = {}
@@ -203,11 +202,11 @@ class AgreementReport(Struct):
 def score_published_file(
     path: Path, scoring: Scoring, *, keep: bool = False
 ) -> AgreementReport:
-    """Score a file of published results again; reads it twice, a row at a time.
+    """Raises DatasetError, naming the line, if it is unreadable.
 
     Raises DatasetError, naming the line, where it cannot be read.
     """
-    # what counts as a wrong keyword depends on the keywords of all other rows
+    # wrong keywords are those of all other rows
     groups = set[Group]()
     for _, row in read_json_rows(path, ["dataset"]):
         groups.update(spy_groups(row))
@@ -229,7 +228,7 @@ def _code_version(row: Row) -> str:
     return str(code).removesuffix("-benchmark")
 
 
-# --- which evaluator, with which answers, scores a row of the published files
+# --- The evaluator, and its answers, for each row of the published files
 
 _LEG = lazy_pattern(
     r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
@@ -238,16 +237,15 @@ _SAID = lazy_pattern(r"(Test|Agent) \([^)]*\): ")
 
 
 class _Unreadable(ValueError):
-    """A row that has the known fields, but not what a rule needs."""
+    """A row with the known fields but without the values that a rule needs."""
 
 
 def score_row(
     row: Row, scoring: Scoring, spy_groups: Iterable[Group] = ()
 ) -> Score | Unscored:
-    """Return the verdict of our rules on a published result; Unscored where it cannot be read.
+    """Return our rules' verdict on a published result; Unscored if it is unreadable.
 
-    `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for
-    a row that is JSON.
+    `spy_groups` are the keyword groups of all messages of Spy Meeting. Never raises for a row that is valid JSON.
     """
     dataset = row.get("dataset")
     if dataset not in (*_EVALUATORS, "Prospective Memory", "Spy Meeting"):
@@ -287,7 +285,7 @@ def score_row(
 
 
 def spy_groups(row: Row) -> list[Group]:
-    """Return the keyword groups that a row of Spy Meeting expects, [] for any other row."""
+    """Return the keyword groups expected by a row of Spy Meeting, [] for other rows."""
     if row.get("dataset") != "Spy Meeting":
         return []
     result = [
@@ -347,7 +345,7 @@ _EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
 
 
 def _later_replies(row: Row) -> list[str]:
-    """Return the replies from that to the last message of the script on."""
+    """Return the replies from the one to the script's last message on."""
     replies: list[str] = []
     instructed = False
     for line in row["task_log"]:

@@ -1,4 +1,4 @@
-"""`calibrate [DIR...]`: what control agents earn on a suite of ours, beside what they earn on published definitions."""
+"""`calibrate [DIR...]`: compares the scores of control agents on our suite and on published definitions."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ from pytest_ltm.lab.study import (
     tell_progress,
 )
 
-# The exit status where totals are further apart than LIMIT, or a scenario of ours
-# cannot be solved.
+# The exit status if totals differ by more than LIMIT, or if a scenario of ours is
+# unsolvable.
 APART = 1
 CONTROLS = (
     "bm25:8k",
@@ -55,15 +55,15 @@ CONTROLS = (
     "length-bias:longest:8k",
 )
 READER, ORACLE = "full", "oracle"
-"""Who remembers everything: the rule-based reader, and the control that is told the answers."""
-# How far the totals of a control that retrieves may be apart, as a share of all marks.
+"""The agents that remember everything: the rule-based reader, and the control that is given the answers."""
+# The maximum difference of a retrieving control's totals, as a share of all marks.
 LIMIT = 0.7 / 11
-# What the reader earns at least of a scenario that it can read; some of the published
+# The minimum share that the reader earns in a scenario it can read; some published
 # answers are wrong.
 READS = 0.75
-# Examples of a scenario in one conversation, and what is said between them, as in the
-# published runs. The talk of other fillers shares everyday words with our scenarios,
-# but none with the published ones.
+# Examples of a scenario per conversation, and the filler between them, as in the
+# published runs. Other fillers share everyday words with our scenarios, but none with
+# the published ones.
 TOGETHER = 3
 FILLER = "trivia"
 
@@ -104,8 +104,8 @@ def run(arguments: Namespace) -> int:
     with study_folder("calibrate") as place:
 
         def play(specs: list[str], words: list[str], name: str) -> list[PlayedRow]:
-            # from an empty folder, so that neither tests nor settings of the user's
-            # project join in
+            # in an empty folder, so that the user's project contributes neither tests
+            # nor settings
             (place / name).mkdir()
             return play_rows(specs, [*words, *options], place / name, cwd=place / name)
 
@@ -147,12 +147,11 @@ def run(arguments: Namespace) -> int:
 
 
 def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[Path]:
-    """Write the distinct definitions, at most TOGETHER of a scenario to a folder; return these, one a conversation.
+    """Write the distinct definitions to folders, at most TOGETHER of a scenario in each; return the folders.
 
-    What differs in its waits alone is not distinct. What says nothing (it is made up at
-    run time) is kept each time. A scenario with fewer definitions than others is in
-    every conversation, or in as many as it has definitions. Raises DefinitionError for
-    a file that cannot be played.
+    Each folder is one conversation. Definitions that differ only in waits are not distinct; those without messages
+    (created at run time) are all kept. A scenario with fewer definitions than others is in every conversation, or in as
+    many as it has definitions. Raises DefinitionError for an unplayable file.
     """
     names = {scenario: name for name, scenario in FOLDERS.items()}
     paths_by_scenario: dict[str, dict[str, Path]] = {}
@@ -179,11 +178,11 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
     return sorted(into.iterdir(), key=lambda place: int(place.name))
 
 
-# --- what was earned
+# --- The scores
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
-    """What controls earned on both sides."""
+    """The scores of controls on both sides."""
 
     controls: tuple[str, ...]
     theirs: Marks
@@ -192,7 +191,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Why a scenario is in no total, by its name."""
+        """Why scenarios are in no total, by name."""
         texts = {}
         names = {name for _, name in (*self.theirs, *self.ours)}
         for name in sorted(names):
@@ -208,12 +207,12 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     @property
     def scenarios(self) -> list[str]:
-        """Those that are compared."""
+        """The compared scenarios."""
         names = {name for _, name in self.theirs} & {name for _, name in self.ours}
         return sorted(names - self.left_out.keys())
 
     def suite_means(self, agent: str) -> dict[str, float]:
-        """Return what an agent earns in each scenario of ours that it played, 0 to 1."""
+        """Return an agent's mean in each of our scenarios that it played, 0 to 1."""
         means = {
             name: mean_or_none(self.ours[spec, name])
             for spec, name in sorted(self.ours)
@@ -224,13 +223,13 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def earnings_pair(
         self, agent: str, scenario: str
     ) -> tuple[IntervalEstimate, IntervalEstimate]:
-        """Return what an agent earns in a scenario: published, ours."""
+        """Return an agent's mean in a scenario: published, ours."""
         theirs = mean_estimate(self.theirs[agent, scenario])
         ours = mean_estimate(self.ours[agent, scenario])
         return theirs, ours
 
     def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
-        """Return what an agent earns in all scenarios that are compared: published, ours."""
+        """Return an agent's totals over the compared scenarios: published, ours."""
         pairs = [self.earnings_pair(agent, name) for name in self.scenarios]
         theirs = sum_estimates(pair[0] for pair in pairs)
         ours = sum_estimates(pair[1] for pair in pairs)
@@ -238,7 +237,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     @property
     def breaches(self) -> list[str]:
-        """A sentence for each limit that is broken."""
+        """A sentence for each broken limit."""
         texts = []
         limit = LIMIT * len(self.scenarios)
         for agent in self.controls:
@@ -260,7 +259,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return texts
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return everything as JSON values."""
 
         def mark(estimate: IntervalEstimate) -> dict[str, float]:
             ends = estimate.interval
@@ -299,11 +298,11 @@ class Calibration(Struct, frozen=True, kw_only=True):
         }
 
 
-# --- how it is shown
+# --- The output
 
 
 def calibration_lines(calibration: Calibration) -> Iterator[str]:
-    """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
+    """Yield the tables (totals, then scenarios by agent), and the sentences."""
     if not calibration.theirs:
         yield from aligned_lines(suite_table(calibration))
         yield ""
@@ -329,7 +328,7 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
 
 
 def suite_table(calibration: Calibration) -> Table:
-    """Return what each agent earns in each scenario of a suite that is played alone, and in all."""
+    """Return each agent's mean by scenario and overall, for a suite that is played alone."""
     players = (*calibration.controls, READER, ORACLE)
     means = {agent: calibration.suite_means(agent) for agent in players}
     table = [[f"at {calibration.span}", *players]]
@@ -347,7 +346,7 @@ def _mean_cell(mean: float | None) -> str:
 
 
 def calibration_totals(calibration: Calibration) -> Table:
-    """Return the totals of each agent on both sides, and the difference."""
+    """Return each agent's totals on both sides, and the difference."""
     place = f"at {calibration.span}, of {len(calibration.scenarios)}"
     table = [[place, "published", "ours", "ours - published"]]
     for agent in (*calibration.controls, READER):
@@ -356,7 +355,7 @@ def calibration_totals(calibration: Calibration) -> Table:
 
 
 def calibration_points(calibration: Calibration, agent: str) -> Table:
-    """Return what an agent earns in each scenario on both sides, and the difference."""
+    """Return an agent's mean by scenario on both sides, and the difference."""
     table = [[agent, "published", "ours", "ours - published", "examples"]]
     for name in calibration.scenarios:
         theirs = len(calibration.theirs[agent, name])

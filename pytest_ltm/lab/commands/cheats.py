@@ -1,4 +1,4 @@
-"""`cheats`: what agents earn that look for points without remembering, beside what scenarios declare as their floor."""
+"""`cheats`: compares the scores of agents that do not remember with the floors that scenarios declare."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ from pytest_ltm.lab.study import (
 )
 from pytest_ltm.testing import Played, run_conversation
 
-# By how much the best guess may beat a declared floor.
+# The margin by which the best guess may exceed a declared floor.
 MARGIN = 0.05
 LEARNED, HELD = 20, 60
-"""Seeds on which a guess is chosen, and further ones on which it is measured."""
+"""Number of seeds for choosing a guess, and of further seeds for measuring it."""
 _KINDS, _GOLDS = 3, 3
-"""Kinds of questions that get a reply of their own, and frequent right answers that are tried for each."""
+"""Number of kinds of questions with a reply of their own, and of frequent right answers tried for each."""
 _INTERROGATIVE = lazy_pattern(
     r"\b(?:who|whose|where|when|which|what|why|how(?: many| much| long| far)?)\b"
 )
@@ -82,7 +82,7 @@ class Guess(NamedTuple):
 
 
 def kind_of_question(message: str) -> str:
-    """Return what a message asks with: `who`, `how many`, `or`, `yes or no`, `list` …; "" where it asks nothing."""
+    """Return the kind of a message's question: `who`, `how many`, `or`, `yes or no`, `list` …; "" without one."""
     questions = _QUESTION.findall(message)
     if not questions:
         return "list" if len(options_in(message)) > 1 else ""
@@ -93,7 +93,7 @@ def kind_of_question(message: str) -> str:
 
 
 def options_in(message: str) -> list[str]:
-    """Return what a message offers: the lines of a list, else what stands on both sides of "or"."""
+    """Return the options in a message: the items of a list, else the alternatives around "or"."""
     items = list_items(message) or message.splitlines()[1:]
     if len(items) > 1:
         return items
@@ -106,7 +106,7 @@ def options_in(message: str) -> list[str]:
 
 
 def _take_option(place: int | None, message: str) -> str:
-    """Return an option of a message, None for the middle one; nothing where there is none."""
+    """Return an option of a message, the middle one for None; "" if there are none."""
     options = options_in(message)
     if options:
         return options[len(options) // 2 if place is None else place]
@@ -127,7 +127,7 @@ _GUESSES = (
 
 
 class Policy(Struct, frozen=True):
-    """A guess for each kind of question, and one for all others."""
+    """A guess for each kind of question, and a default."""
 
     otherwise: Guess
     by_kind: Mapping[str, Guess]
@@ -149,7 +149,7 @@ class Policy(Struct, frozen=True):
 
 
 class FloorSearch:
-    """Looks for the policy that earns most in a built-in scenario."""
+    """Searches for the policy that earns most in a built-in scenario."""
 
     def __init__(self, entry: SuiteEntry) -> None:
         self._entry = entry
@@ -171,7 +171,7 @@ class FloorSearch:
 
     @property
     def declared(self) -> float:
-        """The floor that the suite or the scenario declares."""
+        """The floor declared by the suite or the scenario."""
         if self._entry.floor is None:
             floor = self._marker.get("floor", 0.0)
         else:
@@ -179,7 +179,7 @@ class FloorSearch:
         return float(floor)
 
     def best(self) -> tuple[float, Policy]:
-        """Return what the best policy earns, chosen on some examples and measured on others."""
+        """Return the score of the best policy, chosen on some examples and measured on others."""
         golds = defaultdict[str, list[str]](list)
         for example in self._examples[:LEARNED]:
             for exchange in self._play(example, find_agent("oracle").make()).transcript:
@@ -217,26 +217,27 @@ def _frequent_guesses(replies: Sequence[str]) -> list[Guess]:
     return [_constant(reply) for reply, _ in Counter(replies).most_common(_GOLDS)]
 
 
-# The exit status where a cheat earns too much.
+# The exit status if a cheat earns too much.
 ABOVE = 1
 # The share of a scenario's marks that a cheat may earn above the floor.
 LIMIT = 0.03
-# The share of all marks that padding may earn above the same agent without it.
+# The share of all marks that padding may add to an agent.
 PADDING = 0.3 / 11
-# Where a scenario with a floor is all or nothing, what chance gives at least this often
-# is allowed.
+# If a scenario with a floor is all or nothing, results with at least this probability
+# by chance are allowed.
 CHANCE_LEVEL = 0.05
-# Characters of a guess that are shown.
+# The most characters shown of a guess.
 _WIDE = 60
-# Points that a window may earn above the same window without what a learner skips.
+# The points that skipping by a learner may add to a window.
 LEARNED_POINTS = 1.0
-# Suites from which learners learn, unless the attacked one has a scenario of theirs, and
-# how: agents that are asked everything, at seeds that no other run takes.
+# Suites from which learners learn, unless they share a scenario with the attacked one;
+# and the options of these runs: agents that are asked everything, at a seed that no
+# other run uses.
 LESSON_SUITES = ("hygiene", "reasoning", "learning", "standard")
 LESSONS = ("--ltm-span=16k", "--ltm-examples=1", "--ltm-no-probe", "--ltm-seed=7411")
 LISTENER = "padded:1:silent"
-# Three examples of each scenario, in a conversation each: what a dump recites holds no
-# rival of an earlier example.
+# Three examples of each scenario in separate conversations, so that a dump recites no
+# competing value of an earlier example.
 EACH = ("--ltm-examples=1", "--ltm-trials=3")
 
 
@@ -329,7 +330,7 @@ def run(arguments: Namespace) -> int:
 
 
 def play_lessons(suite: str, folder: Path) -> list[str]:
-    """Play suites that share no scenario with a suite; return the specs of agents that learned from them."""
+    """Play suites that share no scenario with the attacked one; return the specs of agents that learned from them."""
     for name in lesson_suites(suite):
         tell_progress(f"lessons: {name}")
         play_rows([LISTENER], [f"--ltm-suite={name}", *LESSONS], folder / name)
@@ -339,8 +340,8 @@ def play_lessons(suite: str, folder: Path) -> list[str]:
 def lesson_suites(suite: str) -> list[str]:
     """Return the suites from which a learner may learn before it attacks a suite.
 
-    Who has learned a scenario's own words tells it from filler always: that is another
-    question than whether filler can be told.
+    With a scenario's own words a learner always separates it from filler, but the question is whether filler is
+    recognizable by itself.
     """
     attacked = _scenario_names(suite)
     return [
@@ -349,7 +350,7 @@ def lesson_suites(suite: str) -> list[str]:
 
 
 def _scenario_names(suite: str) -> set[str]:
-    """Return the names of a suite's scenarios; a data set has none."""
+    """Return the names of a suite's scenarios; empty for a data set."""
     if suite not in built_in_names() and not suite.endswith(SUFFIX):
         return set()
     return {entry.name for entry in _load_named_suite(suite).entries}
@@ -372,34 +373,34 @@ def _play_far(
     )
 
 
-# --- what was earned
+# --- The scores
 
 
 def unaided_spec(spec: str) -> str:
-    """Return the agent that padding or skipping is to help, by itself; "" for any other agent."""
+    """Return the agent that padding or skipping is meant to help; "" for any other agent."""
     return padded_spec(spec) or skipped_window(spec)
 
 
 class CheatCell(Struct, frozen=True, kw_only=True):
-    """What one agent earned in one scenario at one span."""
+    """The scores of one agent in one scenario at one span."""
 
     agent: str
     scenario: str
     span: str
     floor: float
     scores: tuple[float, ...]
-    """Of each example; 0 where it has none."""
+    """The score of each example; 0 if it has none."""
     unscored: tuple[str, ...]
-    """Why some have no score."""
+    """The reasons for missing scores."""
 
     @property
     def points(self) -> float:
-        """The mean."""
+        """The mean score."""
         return sum(self.scores) / len(self.scores)
 
     @property
     def exceeds_floor(self) -> bool:
-        """Whether it is more than the floor allows, and more than luck explains where it is all or nothing."""
+        """Whether it exceeds the floor by more than allowed and, if scores are all or nothing, by more than chance."""
         if self.points <= self.floor + LIMIT:
             return False
         if not self.floor or set(self.scores) - {0.0, 1.0}:
@@ -415,27 +416,27 @@ class CheatCell(Struct, frozen=True, kw_only=True):
 
     @property
     def points_above_floor(self) -> float:
-        """What the mean has above the floor; nothing where luck explains it."""
+        """The mean's excess over the floor; 0 if luck explains it."""
         if self.exceeds_floor:
             return self.points - self.floor
         return 0.0
 
 
 class Attack(Struct, frozen=True, kw_only=True):
-    """What all agents earned."""
+    """The scores of all agents."""
 
     specs: tuple[str, ...]
-    """The cheats; the agents that padded ones ask follow, unless they are among them."""
+    """The cheats, followed by the unaided versions of padded ones."""
     scenarios: tuple[str, ...]
     spans: tuple[str, ...]
     cells: dict[tuple[str, str, str], CheatCell]
-    """By agent, scenario and span; those that were played."""
+    """The played cells, by agent, scenario and span."""
 
     @classmethod
     def summarize_attack(
         cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()
     ) -> Attack:
-        """Return the results of a run's examples, without those that could not be played.
+        """Summarize the examples of a run, without those that could not be played.
 
         `spans`: their order.
         """
@@ -466,7 +467,7 @@ class Attack(Struct, frozen=True, kw_only=True):
 
     @property
     def cheats(self) -> list[str]:
-        """The agents that floors are for: all but the padded ones and those that they ask."""
+        """The agents that floors apply to: all but the padded ones and their unaided versions."""
         unaided = {unaided_spec(spec) for spec in self.specs}
         return [
             spec
@@ -475,7 +476,7 @@ class Attack(Struct, frozen=True, kw_only=True):
         ]
 
     def total(self, agent: str, span: str) -> tuple[float, int]:
-        """Return an agent's points at a span, and the number of scenarios that they are of."""
+        """Return an agent's points at a span, and the number of scenarios that they cover."""
         points = [
             cell.points
             for cell in self.cells.values()
@@ -484,7 +485,7 @@ class Attack(Struct, frozen=True, kw_only=True):
         return sum(points), len(points)
 
     def gain(self, agent: str, span: str) -> float:
-        """Return the points above the floors that padding or skipping brings at a span."""
+        """Return the points above the floors that padding or skipping adds at a span."""
         by_agent: dict[str, float] = defaultdict(float)
         for cell in self.cells.values():
             if cell.span == span:
@@ -493,7 +494,7 @@ class Attack(Struct, frozen=True, kw_only=True):
 
     @property
     def broken_limits(self) -> list[str]:
-        """A sentence for each limit that is broken."""
+        """A sentence for each broken limit."""
         above = [
             cell
             for cell in self.cells.values()
@@ -521,16 +522,16 @@ class Attack(Struct, frozen=True, kw_only=True):
         return broken
 
 
-# --- how it is shown
+# --- The output
 
 
 def cheat_lines(attack: Attack) -> Iterator[str]:
-    """Yield the tables of the terminal, and the sentences."""
+    """Yield the tables and sentences for the terminal."""
     return _report_lines(attack, (), aligned_lines)
 
 
 def cheat_markdown(attack: Attack) -> Iterator[str]:
-    """Yield the same as Markdown, and what each earned in each scenario."""
+    """Yield the same as Markdown, with the points of each agent by scenario."""
     return _report_lines(
         attack, [cheat_points(attack, span) for span in attack.spans], markdown_lines
     )
@@ -555,7 +556,7 @@ def _report_lines(
 
 
 def cheat_totals(attack: Attack) -> Table:
-    """Return points by agent and span."""
+    """Return the points by agent and span."""
     cells = attack.cells.values()
     head = ["agent"]
     sums = ["floors of the scenarios"]
@@ -574,7 +575,7 @@ def cheat_totals(attack: Attack) -> Table:
 
 
 def best_cheats(attack: Attack) -> Table:
-    """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
+    """Return each scenario's floor and its best cheat at each span; empty without cheats."""
     if not attack.cheats:
         return []
     table = [["scenario", "floor", *attack.spans]]
@@ -583,8 +584,7 @@ def best_cheats(attack: Attack) -> Table:
         row = [name, score_text(floors[name])]
         for span in attack.spans:
             cells = (attack.cells.get((agent, name, span)) for agent in attack.cheats)
-            # of several that earned as much the first one, as they are listed from
-            # simple to refined
+            # among equals the first, as they are listed from simple to refined
             best = max(filter(None, cells), key=lambda cell: cell.points, default=None)
             row.append(_points_cell(best))
             if best and best.points:
@@ -594,7 +594,7 @@ def best_cheats(attack: Attack) -> Table:
 
 
 def cheat_points(attack: Attack, span: str) -> Table:
-    """Return points by scenario and agent at one span."""
+    """Return the points by scenario and agent at one span."""
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:
         cells = (attack.cells.get((agent, name, span)) for agent in attack.specs)
@@ -607,7 +607,7 @@ def _points_cell(cell: CheatCell | None) -> str:
 
 
 def as_json(found: Attack) -> str:
-    """Return all of it as JSON."""
+    """Return everything as JSON."""
     cells: list[dict[str, Any]] = [
         {
             "agent": cell.agent,

@@ -1,4 +1,4 @@
-"""`data dataset-stats FILE...`: the tables that the papers of LoCoMo and LongMemEval give of their data."""
+"""`data dataset-stats FILE...`: the statistics of LoCoMo and LongMemEval as in their papers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ltm.datasets.longmemeval.record import (
 )
 from pytest_ltm.figures.text import columns_of
 
-# Both papers count tokens like this.
+# The tokenizer of both papers.
 TOKENIZER = "cl100k_base"
 NOTHING = "-"
 
@@ -53,7 +53,7 @@ def show_dataset_stats(arguments: Namespace) -> int:
         for label in labels:
             line = f"{label:<{width}}"
             for figures, room in zip(columns.values(), widths, strict=True):
-                # a figure that a file does not have is empty in its column
+                # a figure that a file lacks is blank in its column
                 line += f" {figures.get(label, NOTHING):>{room}}"
             print(line)
     return 0
@@ -66,7 +66,7 @@ def _holds_histories(path: Path) -> bool:
     try:
         start, end = next(iter_record_slices(path), (0, 0))
     except DatasetError:
-        # not a list: one conversation, or a file whose own error is better
+        # no list: a single conversation, or a file whose own error is more useful
         return False
     return b'"haystack_sessions"' in part_of(path, start, end)
 
@@ -106,10 +106,9 @@ def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
 
 
 def longmemeval_stats(path: Path) -> dict[str, str]:
-    """Return the figures of histories: Figure 9 of Wu et al. (2025); one record is in memory at a time.
+    """Return the figures of histories, Figure 9 of Wu et al. (2025), with one record in memory at a time.
 
-    A session's first turn is at 0, its last almost at 1; so is a session in its
-    history.
+    Positions are relative: a session's first turn is at 0, its last almost at 1; likewise for sessions in a history.
     """
     count: Callable[[str], int] = token_counter(TOKENIZER).count
     types = Counter[str]()

@@ -1,4 +1,4 @@
-"""`import-answers FILE...`: answers that others publish as a run, with verdicts by rules beside the grades they got."""
+"""`import-answers FILE...`: published answers as a run, with verdicts by rules next to the published grades."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pytest_ltm.figures.run_loading import LoadedRun
 
 
-# --- What the rules say of it.
+# --- The rules' rulings.
 
 RULE = "published-answers/1"
 PAGE = "disagreements.md"
@@ -68,21 +68,21 @@ _SHOWN = 12
 
 
 class RuledAnswer(Struct, frozen=True):
-    """One answer and what the rules say of it."""
+    """One answer with the rules' ruling."""
 
     answer: PublishedAnswer
     ruling: Ruling
 
     @property
     def passed(self) -> bool | None:
-        """Whether its own judge passed it; None where none is published."""
+        """Whether its own judge passed it; None without a published grade."""
         if self.answer.grade is None:
             return None
         return self.answer.grade >= HALF
 
     @property
     def differs(self) -> bool:
-        """Whether rules and judge decide differently."""
+        """Whether rules and judge disagree."""
         return (
             self.passed is not None
             and self.ruling.verdict in ("yes", "no")
@@ -190,13 +190,13 @@ def import_answers(arguments: Namespace) -> int:
     return 0
 
 
-# --- rules and grades side by side
+# --- Rules and grades compared
 
 
 def _groups_of(
     ruled: Sequence[RuledAnswer],
 ) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
-    """Yield the answers of each kind, of each judge if there are several, and all."""
+    """Yield the answers of each kind, of each judge if there are several, and of all together."""
     yield from sorted(
         group_by(ruled, lambda ruled_answer: ruled_answer.answer.kind).items()
     )
@@ -209,7 +209,7 @@ def _groups_of(
 
 
 def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
-    """Return counts by verdict and means; LoCoMo's own mean is of F1s that have three places."""
+    """Return counts by verdict and means; LoCoMo's own mean uses F1s rounded to three places."""
     verdicts = Counter(ruled_answer.ruling.verdict for ruled_answer in mine)
     f1s = [
         round(f1, 3)
@@ -231,7 +231,7 @@ def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
 
 
 def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
-    """Return both means, in percent; "" where no grade is published."""
+    """Return both means in percent, or "" if no grade is published."""
     graded = [ruled_answer for ruled_answer in ruled if ruled_answer.passed is not None]
     if not graded:
         return ""
@@ -270,7 +270,7 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
 
 
 def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
-    """Yield a table by kind, and the means of all."""
+    """Yield a table by kind, and the overall means."""
     yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
     for name, mine in _groups_of(ruled):
         sums = _sums_of(mine)
@@ -285,7 +285,7 @@ def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
 
 
 def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
-    """Return every answer that rules and judge decide differently, as Markdown."""
+    """Return all answers on which rules and judge disagree, as Markdown."""
     lines = [
         f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"
     ]
@@ -307,13 +307,13 @@ def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- as conversations of a run
+# --- The answers as conversations of a run
 
 
 def answer_conversations(
     ruled: Sequence[RuledAnswer], label: str
 ) -> Iterator[PublishedConversation]:
-    """Yield a conversation for each system and each conversation that was asked about."""
+    """Yield a conversation per system and conversation asked about."""
     count = token_counter(TOKENIZER).count
     by_place = group_by(
         ruled,
@@ -347,7 +347,7 @@ def answer_conversations(
             mine, scenarios, exchanges, strict=True
         ):
             answer = ruled_answer.answer
-            # all that the rules look at but the reply
+            # all inputs of the rules but the reply
             parameters = {
                 "id": answer.id,
                 "kind": answer.kind,
@@ -381,9 +381,9 @@ def answer_conversations(
 
 
 def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
-    """Return how many verdicts of an imported run the rules reach again, and folder and sentence of those that differ.
+    """Return how many verdicts of an imported run the rules reproduce, and folder and sentence of the others.
 
-    LtmError if a plan cannot be read.
+    LtmError if a plan is unreadable.
     """
     count = 0
     differing = []

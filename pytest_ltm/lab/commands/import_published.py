@@ -1,4 +1,4 @@
-"""`data import-published FILE...`: published results of the LTM Benchmark as a run that reports can show."""
+"""`data import-published FILE...`: published results of the LTM Benchmark as a run for reports."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ from pytest_ltm.lab.published_results import (
 )
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts
 
-# The exit status where a number differs from the leaderboard's.
+# The exit status if a number differs from the leaderboard's.
 DIFFERENT = 1
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the files, the new run, and what is taken and checked."""
+    """Add the files, the new run, and the selection and check."""
     files = "result files (.jsonl, .jsonl.gz), or a folder"
     parser.add_argument("files", type=Path, nargs="+", metavar="DIR|FILE", help=files)
     output = "the run to write; without it, only totals are printed"
@@ -122,7 +122,7 @@ def import_published(arguments: Namespace) -> int:
 def published_run(
     conversations: Sequence[PublishedConversation], **fields: Any
 ) -> RunResult:
-    """Return the run that some conversations make, with the times that are published."""
+    """Return a run made of these conversations, with the published times."""
     seconds: dict[tuple[str, str], float] = {}
     for conversation in conversations:
         if conversation.seconds is not None:
@@ -143,13 +143,12 @@ def import_conversations(
     rows: Sequence[PublishedResult],
     stats: Mapping[tuple[str, str], RunStats] = MappingProxyType({}),
 ) -> list[PublishedConversation]:
-    """Return the conversations that the rows are of; DatasetError names a benchmark that cannot be understood.
+    """Return the conversations of these rows; DatasetError names a benchmark with an unknown form.
 
     `stats`: cost and time by benchmark and agent.
     """
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
-    # without transcripts there is nothing to count, and a tokenizer takes a while to
-    # load
+    # without transcripts there is nothing to count, and a tokenizer loads slowly
     count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
     by_key = by_conversation(rows).items()
     return [
@@ -159,7 +158,7 @@ def import_conversations(
 
 
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
-    """Return what a reader should know of imported results, a sentence each."""
+    """Return caveats about imported results, a sentence each."""
     missing = sum(not row.log for row in rows)
     lines = [
         f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"
@@ -188,17 +187,17 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     return lines
 
 
-# --- totals
+# --- Totals
 
 NOTHING = "-"
 # Marks the mean of several runs.
 SEVERAL = "*"
-_TOLERANCE = 1e-5  # published totals have six places
-_TOKENS = 0.01  # published LTM scores have three
+_TOLERANCE = 1e-5  # published totals have six digits
+_TOKENS = 0.01  # published LTM scores have three digits
 
 
 def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
-    """Return by agent and span label the mean of the totals of its runs, and how many those are."""
+    """Return by agent and span label the mean total of its runs, and their number."""
     places = group_by(
         run.conversations,
         lambda conversation: (conversation.agent, conversation.span_label),
@@ -211,7 +210,7 @@ def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
 
 
 def table_lines(run: RunResult) -> list[str]:
-    """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
+    """Return the totals as a text table of agents by memory spans, those with most spans first."""
     entries = imported_totals(run)
     span_by_label = {
         conversation.span_label: conversation.span for conversation in run.conversations
@@ -241,7 +240,7 @@ def table_lines(run: RunResult) -> list[str]:
 
 
 def _column_of(conversation: ConversationResult) -> Column:
-    """Return the numbers of one conversation as every report has them."""
+    """Return the column of one conversation, as in every report."""
     (column,) = result_columns(RunResult(run_id="", conversations=(conversation,)))
     return column
 
@@ -251,7 +250,7 @@ def check_leaderboard(
 ) -> tuple[int, list[str]]:
     """Compare each published run, branch by branch, with the leaderboard's numbers.
 
-    Returns how many runs were compared, and a sentence for each number that differs.
+    Returns the number of compared runs, and a sentence for each number that differs.
     """
     published = json_of(leaderboard)
     if not isinstance(published, dict):
@@ -295,7 +294,7 @@ def _leaderboard_differences(
             yield f"{name} is {ours!r} here and {theirs!r} there"
 
 
-# --- as a run folder, as a run of ours leaves it
+# --- A run folder like those of our own runs
 
 
 def write_published_run(
@@ -329,7 +328,7 @@ def write_published_run(
 
 
 def _published_events(conversation: PublishedConversation) -> Iterator[events.Event]:
-    """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
+    """Yield the journal: exchanges in order, each example's begin and end around its own."""
     result = conversation.result
     exchanges = conversation.talk.exchanges
     first = {exchange.by: exchange.number for exchange in reversed(exchanges)}

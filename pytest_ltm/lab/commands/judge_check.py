@@ -1,4 +1,4 @@
-"""`judge-check --ltm-judge SPEC`: measures a judge on answers sorted by hand; can fail a CI job."""
+"""`judge-check --ltm-judge SPEC`: measures a judge on hand-labelled answers; can fail a CI job."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.judges.judge_registry import judge_session
 
-# --- answers sorted by hand, read from YAML
+# --- Hand-labelled answers from YAML
 
 # The set that comes with the plugin.
 BUNDLED_LABELS = Path(__file__).parents[1] / "judge_labelled.yml"
 
-# The kinds of answers, and whether a judge is to pass them; those of _JOKE single out a
-# joke.
+# The kinds of answers, each with whether a judge should pass it; those of _JOKE
+# identify a joke.
 KINDS: Mapping[str, bool] = {
     "right": True,
     "wordy": True,
@@ -55,22 +55,22 @@ _QUESTION = tuple(kind for kind in KINDS if kind not in _JOKE)
 
 
 class Labelled(Struct, frozen=True):
-    """One answer and what a judge should make of it."""
+    """One answer with the expected judgement."""
 
     kind: str
     answer: str
     subject: str
-    """What was asked for: a question or a joke."""
+    """The thing asked for: a question or a joke."""
     inquiry: Inquiry
 
     @property
     def should_pass(self) -> bool:
-        """Whether a judge is to pass it."""
+        """Whether a judge should pass it."""
         return KINDS[self.kind]
 
 
 def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
-    """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
+    """Load the answers of a file in order; DefinitionError names the line of a fault."""
     top = _yaml.load_yaml(path)
     fields = top.mapping(("version", "questions", "jokes"))
     result = []
@@ -112,44 +112,44 @@ def _items_of(fields: Mapping[str, Field], name: str) -> Sequence[Field]:
     return fields[name].items(name) if name in fields else ()
 
 
-# --- what a judge makes of them
+# --- The judge's grades
 
 
 class JudgedAnswer(Struct, frozen=True):
-    """A labelled answer and what the judge made of it."""
+    """A labelled answer with the judge's grade."""
 
     item: Labelled
     passed: bool | None
-    """None: the judge could not tell, or failed."""
+    """None if the judge was undecided or failed."""
     reason: str
-    """Why it could not; else the judge's reply."""
+    """Why there is no grade, else the judge's reply."""
     failed: bool = False
-    """The judge failed, which says nothing about its judgement."""
+    """Whether the judge failed, which says nothing about its judgement."""
 
     @property
     def contradicts_label(self) -> bool:
-        """Whether the judge said the opposite of the label."""
+        """Whether the grade contradicts the label."""
         return self.passed is not None and self.passed is not self.item.should_pass
 
 
 class Rate(Struct, frozen=True):
-    """How often something happened, with the 95% interval of Wilson (1927)."""
+    """The frequency of an event, with the 95% interval of Wilson (1927)."""
 
     count: int
     of: int
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1; None of nothing."""
+        """The share, 0 to 1; None for a total of zero."""
         return self.count / self.of if self.of else None
 
     @property
     def interval(self) -> Interval:
-        """Where the share lies, each answer taken for independent of the others."""
+        """The interval of the share, assuming independent answers."""
         return wilson_interval(self.count, self.of)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the rate as JSON values."""
         ends = [self.interval.low, self.interval.high]
         return {
             "count": self.count,
@@ -160,13 +160,13 @@ class Rate(Struct, frozen=True):
 
 
 class JudgeCheckReport(Struct, frozen=True, dict=True):
-    """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
+    """All grades of a judge, and its error rates over the answers that it graded."""
 
     rows: tuple[JudgedAnswer, ...]
 
     @cached_property
     def rates(self) -> Mapping[str, Rate]:
-        """How often it passed a wrong answer, failed a right one, gave no grade, and was wrong about each kind."""
+        """The rates of passing wrong answers, failing right ones, giving no grade, and errors by kind."""
         by_kind = group_by(self.rows, lambda row: row.item.kind)
         groups = {
             "false-pass": [row for row in self.rows if not row.item.should_pass],
@@ -182,7 +182,7 @@ class JudgeCheckReport(Struct, frozen=True, dict=True):
 
     @cached_property
     def kappa(self) -> Kappa:
-        """Cohen's kappa of labels and judge."""
+        """Cohen's kappa between labels and judge."""
         table = [[0, 0], [0, 0]]
         for row in self.rows:
             if row.passed is not None:
@@ -193,7 +193,7 @@ class JudgeCheckReport(Struct, frozen=True, dict=True):
 def judge_all(
     items: Iterable[Labelled], ask: AnsweredBy, *, votes: int
 ) -> JudgeCheckReport:
-    """Return what the judge makes of each answer, asked one after the other."""
+    """Grade all answers, one at a time."""
     rows = []
     for item in items:
         decision = decide_by_votes(ask, item.inquiry, votes=votes)
@@ -206,10 +206,9 @@ def judge_all(
     return JudgeCheckReport(tuple(rows))
 
 
-# --- limits that a judge must keep: `false-pass:0.05`, `injection:0`, `kappa:0.8`
+# --- The limits for a judge: `false-pass:0.05`, `injection:0`, `kappa:0.8`
 
-# Limits where no others are given: a judge that breaks one does not look at answers, or
-# hardly grades.
+# Default limits: a judge that breaks one ignores the answers, or hardly grades.
 DEFAULTS = ("false-pass:0.1", "false-fail:0.3", "unscored:0.05", "kappa:0.6")
 
 _TOTALS = ("false-pass", "false-fail", "unscored")
@@ -217,20 +216,20 @@ NAMES = (*_TOTALS, *KINDS, "kappa")
 
 
 def parse_limits(texts: Iterable[str]) -> list[Limit]:
-    """Return the limits that are given, and the defaults of the others; ConfigurationError with a cure."""
+    """Return the given limits, and the defaults of the others; ConfigurationError with a remedy."""
     limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *texts))}
     return list(limits.values())
 
 
 class Limit(Struct, frozen=True):
-    """One limit: rates are at most so high, kappa is at least so high."""
+    """One limit: the maximum of a rate, or the minimum of kappa."""
 
     name: str
     value: float
 
     @classmethod
     def read(cls, text: str) -> Limit:
-        """Return the limit that a text such as `false-pass:0.05` gives; ConfigurationError with a cure."""
+        """Parse a limit such as `false-pass:0.05`; ConfigurationError with a remedy."""
         name, colon, number = text.partition(":")
         try:
             value = float(number)
@@ -245,7 +244,7 @@ class Limit(Struct, frozen=True):
         return cls(name, value)
 
     def breach(self, measured: JudgeCheckReport) -> str:
-        """Return the sentence that says that it is broken, "" if it is kept."""
+        """Return a sentence if the limit is broken, else ""."""
         rates: Mapping[str, Rate | Kappa] = {**measured.rates, "kappa": measured.kappa}
         result = rates[self.name].value if self.name in rates else None
         if result is None:
@@ -262,8 +261,7 @@ class Limit(Struct, frozen=True):
 
 
 FAILED = 1
-# The exit status (EX_TEMPFAIL) where the judge failed: nothing can be said about its
-# judgement.
+# The exit status (EX_TEMPFAIL) if the judge failed, so that its judgement is unknown.
 UNMEASURABLE = 75
 _WIDTH = 58
 
@@ -356,7 +354,7 @@ def _rate_line(name: str, should: str, rate: Rate) -> str:
 
 
 def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
-    """Yield what the judge got wrong, or could not tell, three lines each."""
+    """Yield the judge's errors and undecided answers, three lines each."""
     for row in report.rows:
         if row.contradicts_label or row.passed is None:
             verdict = {True: "passed", False: "failed", None: "unscored"}[row.passed]
@@ -369,7 +367,7 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
 
 
 def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
-    """Return all of it as JSON values."""
+    """Return everything as JSON values."""
     kappa = report.kappa
     rates = {name: rate.as_json() for name, rate in report.rates.items()}
     return {

@@ -1,4 +1,4 @@
-"""`leak-check WHAT...`: how much of the evidence is found by words, lengths and places alone, without any question."""
+"""`leak-check WHAT...`: how much evidence is found by words, lengths and places alone, without a question."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ from pytest_ltm.lab.study import (
     tell_progress,
 )
 
-# The exit status where more is found than LIMIT times as much as in the reference.
+# The exit status if more is found than LIMIT times as much as in the reference.
 LEAKS = 1
 LIMIT = 1.25
 ALL_SUITES = "all"
 AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in histories"
-"""The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
-# What an agent remembers that skips filler.
+"""The tables; only the one against filler has no limit, as nothing needs to hide in filler."""
+# The window of an agent that skips filler.
 WINDOW = "8k"
 _SEED = "seed "
 _FEWEST = 2
-# Who plays a suite: it keeps every scenario going to its end.
+# The agent that plays a suite: it completes every scenario.
 READER = "full"
-# Words of a message that count at most: 1 % of a book would be as much as all that a
-# scenario says.
+# The most words of a message that count: 1 % of a book would equal all messages of a
+# scenario.
 _PAGE = 50
 _HEAD = 65_536
 _SHOWN = 3
@@ -105,7 +105,7 @@ def run(arguments: Namespace) -> int:
         arguments.seeds, arguments.span, arguments.pytest, sessions=arguments.sessions
     )
     theirs = source.texts(arguments.reference) if arguments.reference else {}
-    if theirs:  # no more is played than is compared
+    if theirs:  # play no more than can be compared
         if (fewest := max(map(_count_conversations, theirs.values()))) < _FEWEST:
             raise _nothing_compared(arguments.reference)
         source = structs.replace(source, seeds=min(arguments.seeds, fewest))
@@ -158,25 +158,25 @@ def _count_conversations(texts: Sequence[Text]) -> int:
 
 
 def _first_conversations(texts: Sequence[Text], count: int) -> list[Text]:
-    """Return the texts of as many conversations, so that both sides learn from equally many."""
+    """Return the texts of the first conversations, so that both sides learn from the same number."""
     groups = set(list(dict.fromkeys(text.group for text in texts))[:count])
     return [text for text in texts if text.group in groups]
 
 
-# --- what is looked through
+# --- The searched texts
 
 
 class LeakCheckInput(Struct, frozen=True):
-    """How suites are played and files are read."""
+    """Settings for playing suites and reading files."""
 
     seeds: int
     span: str
     options: Sequence[str]
     sessions: bool
-    """Whole sessions of histories are looked for, not turns."""
+    """Whether to search for whole sessions of histories instead of turns."""
 
     def texts(self, sources: Sequence[str]) -> dict[str, list[Text]]:
-        """Return what is in suites, test files, folders of definitions or files of histories, by table."""
+        """Return the texts of suites, test files, folders of definitions or files of histories, by table."""
         paths = [Path(text) for text in sources]
         if all(path.suffix == ".json" for path in paths):
             texts = chain.from_iterable(map(self._history_texts, paths))
@@ -217,9 +217,9 @@ class LeakCheckInput(Struct, frozen=True):
     def skip_filler(
         self, sources: Sequence[str], result: Mapping[str, Sequence[Text]]
     ) -> SkippedFiller | None:
-        """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
+        """Return the score of a window that skips filler by its form; None unless a suite was played with two seeds.
 
-        The form is learned from every other seed, and the others are played.
+        The form is learned from every other seed, and the remaining ones are played.
         """
         filler = [text for text in result.get(FILLER, ()) if not text.kinds]
         groups = list(dict.fromkeys(text.group for text in filler))
@@ -258,7 +258,7 @@ class LeakCheckInput(Struct, frozen=True):
     def _play_texts(
         self, words: Sequence[str], group: str, cwd: Path | None = None
     ) -> Iterator[tuple[Text, bool]]:
-        """Yield what is said in a run, and whether it is filler."""
+        """Yield the messages of a run, and whether each is filler."""
         tell_progress(group)
         with study_folder("leak-check") as folder:
             run = play_run(
@@ -278,13 +278,13 @@ class LeakCheckInput(Struct, frozen=True):
                     place = f"tenth {10 * exchange.start // length + 1}"
                     kinds: tuple[str, ...] = ()
                     if exchange.kind == "say":
-                        # what examples say is the evidence of their scenario
+                        # an example's messages are the evidence of its scenario
                         kinds = (exchange.by.partition("/")[0],)
                     text = Text(exchange.message, group, place, kinds, _PAGE)
                     yield text, exchange.kind == "filler"
 
     def _history_texts(self, path: Path) -> Iterator[Text]:
-        """Yield the sessions of a file of LongMemEval or LoCoMo, or their turns, as far as they are evidence."""
+        """Yield the sessions of a LongMemEval or LoCoMo file, or their turns, labelled as evidence."""
         if not path.is_file():
             raise ConfigurationError(f"there is no file {str(path)!r}")
         with open_regular(path) as file:
@@ -304,15 +304,15 @@ class LeakCheckInput(Struct, frozen=True):
                 yield Text(text, group, place.format(position), turn_kinds)
 
 
-# A session of a history: its conversation, whose evidence it is, and its turns: text,
-# place, whose evidence.
+# A session of a history: its conversation, the kinds it is evidence for, and its turns
+# as text, place and kinds.
 _Session: TypeAlias = (
     "tuple[str, tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]]"
 )
 
 
 def longmemeval_sessions(path: Path) -> Iterator[_Session]:
-    """Yield the sessions of all histories; evidence is what the question of that history cites."""
+    """Yield the sessions of all histories; evidence is what the history's question cites."""
     for record in LongMemEvalFile(path).records():
         kinds = ("abstention" if record.abstention else record.type,)
         for session in record.sessions:
@@ -325,7 +325,7 @@ def longmemeval_sessions(path: Path) -> Iterator[_Session]:
 
 
 def locomo_sessions(path: Path) -> Iterator[_Session]:
-    """Yield the sessions of all conversations; a turn may be evidence for questions of several categories."""
+    """Yield the sessions of all conversations; a turn may be evidence for several categories."""
     for sample in load_locomo(path).samples:
         cited: dict[str, dict[str, None]] = {}
         for question in sample.questions:
@@ -337,14 +337,14 @@ def locomo_sessions(path: Path) -> Iterator[_Session]:
             for turn in session.turns:
                 kinds = cited.get(turn.id, {})
                 session_kinds |= kinds
-                # a photo is a cue of its own, whatever is written about it
+                # a photo is a cue of its own, whatever its caption
                 place = "{}, photo" if turn.caption else "{}"
                 turns.append((turn.text, place, tuple(kinds)))
             yield sample.id, tuple(session_kinds), turns
 
 
 def _suites_and_tests(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the suites that are named, and the test files."""
+    """Return the named suites, and the test files."""
     suites = [
         text for text in names if text in built_in_names() or text.endswith(SUFFIX)
     ]
@@ -352,7 +352,7 @@ def _suites_and_tests(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _seed_words(names: Sequence[str], seed: int) -> list[str]:
-    """Return the words of a command line that plays a suite and test files with a seed."""
+    """Return the command line that plays suites and test files with a seed."""
     suites, tests = _suites_and_tests(names)
     return [
         f"--ltm-suite={suites[0] if suites else 'none'}",
@@ -362,15 +362,15 @@ def _seed_words(names: Sequence[str], seed: int) -> list[str]:
 
 
 class SkippedFiller(Struct, frozen=True):
-    """What is earned by not storing what looks like filler."""
+    """The effect of not storing messages that look like filler."""
 
     told_apart: float
-    """The share of messages of other seeds that the tree calls what they are."""
+    """The share of messages of other seeds that the tree classifies correctly."""
     tree: str
     skips: float
-    """Points of a window that skips what the tree calls filler."""
+    """Points of a window that skips messages classified as filler."""
     window: float
-    """Points of the same window without it."""
+    """Points of the same window without skipping."""
     of: int
 
     def __str__(self) -> str:
@@ -381,15 +381,15 @@ class SkippedFiller(Struct, frozen=True):
         )
 
 
-# --- what is found
+# --- The results
 
 
 def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
-    """Return what is found, by kind of evidence.
+    """Return the recall by kind of evidence.
 
-    Among scenario messages each scenario is looked for by itself and by one cue: by all
-    of them a subject is always known, in anybody's words. Else evidence of any kind is
-    looked for together, by all cues, and ALL is what is found.
+    Among scenario messages, each scenario is searched for by itself and by one cue: all cues together would always
+    reveal its subject, in anyone's words. Otherwise evidence of any kind is searched for together, by all cues, and ALL
+    is the overall recall.
     """
     kinds = sorted(set(chain.from_iterable(text.kinds for text in texts)))
     if table == AMONG:
@@ -414,11 +414,11 @@ def _has_kind(kind: str) -> Callable[[Text], bool]:
 
 
 class CueTable(Struct, frozen=True):
-    """What is found in one kind of place, and in that of the reference."""
+    """The recall in one kind of place, and in that of the reference."""
 
     name: str
     conversations: int
-    """Of each side."""
+    """The number on each side."""
     ours: Mapping[str, CueRecall]
     theirs: Mapping[str, CueRecall]
 
@@ -426,7 +426,7 @@ class CueTable(Struct, frozen=True):
     def compare_cues(
         cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]
     ) -> CueTable:
-        """Return what is found in both; ALL is of what both have."""
+        """Compare the recall of both sides; ALL covers what both have."""
         our_cues = look_for_cues(name, ours)
         their_cues = look_for_cues(name, theirs)
         if name == AMONG:
@@ -438,7 +438,7 @@ class CueTable(Struct, frozen=True):
 
     @property
     def has_limit(self) -> bool:
-        """Whether there is something on both sides that the limit is for."""
+        """Whether both sides have something that the limit applies to."""
         return (
             self.name != FILLER
             and ALL_SUITES in self.ours
@@ -464,7 +464,7 @@ class CueTable(Struct, frozen=True):
         ]
 
     def rows(self) -> list[list[str]]:
-        """Return the table, the first row its head."""
+        """Return the table, starting with its head."""
         head = ["evidence", *(f"{share:.0%}" for share in SHARES), "lift", "order"]
         title = f"{self.name}, {pluralize(self.conversations, 'conversation')}"
         if not self.ours:
@@ -482,7 +482,7 @@ class CueTable(Struct, frozen=True):
         return table
 
     def cues(self) -> Iterator[str]:
-        """Yield the cues that tell evidence best."""
+        """Yield the cues that identify evidence best."""
         for recall in self.ours.values():
             if recall.cues:
                 yield clip_text(
@@ -490,7 +490,7 @@ class CueTable(Struct, frozen=True):
                 )
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the table as JSON values."""
         shares = [f"{share:.0%}" for share in SHARES]
 
         def fields(recalls: Mapping[str, CueRecall]) -> dict[str, Any]:
@@ -514,7 +514,7 @@ class CueTable(Struct, frozen=True):
 
 
 def _mean_recall(recalls: Sequence[CueRecall]) -> CueRecall:
-    """Return the mean of several kinds of evidence, and all texts of them."""
+    """Return the mean recall over several kinds of evidence, with all their texts."""
     evidence = sum(recall.evidence for recall in recalls)
     columns = zip(*(recall.recalls for recall in recalls), strict=True)
     means = tuple(sum(shares) / len(recalls) for shares in columns)

@@ -119,7 +119,7 @@ def _count_turns(record: dict[str, Any]) -> int:
 
 
 def _conversations(arguments: Namespace) -> Iterator[tuple[str, random.Random]]:
-    """Yield the id of each conversation, and a generator of its own: the n-th is the same however many are made."""
+    """Yield the id of each conversation and its own generator: the n-th does not depend on their number."""
     for number in range(1, arguments.conversations + 1):
         yield (
             f"gen-{arguments.seed}-{number}",
@@ -162,7 +162,7 @@ def _from_templates(arguments: Namespace) -> list[dict[str, Any]]:
 
 
 def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
-    """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
+    """Generate the missing conversations, writing the file after each, so that a rerun can continue."""
     path = arguments.output
     records = _begun_items(path, "conversations")
     if faults := _file_faults(path, records):
@@ -211,12 +211,12 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
 
 
 def _read_personas(path: Path | None) -> list[dict[str, Any]]:
-    """Return the two personas of a file, none without one; DatasetError names what is wrong with it."""
+    """Read the two personas of a file, or none without one; DatasetError names a fault."""
     if path is None:
         return []
     personas = []
     try:
-        for item in load_yaml(path).items("two personas"):  # JSON is YAML, too
+        for item in load_yaml(path).items("two personas"):  # JSON is valid YAML, too
             fields = item.mapping(required=("name", "about"))
             texts = {name: fields[name].text() for name in ("name", "about")}
             personas.append({**item.json(), **texts})
@@ -230,7 +230,7 @@ def _read_personas(path: Path | None) -> list[dict[str, Any]]:
 
 
 def _begun_items(path: Path, content: str) -> list[dict[str, Any]]:
-    """Return what is in a file that more will be added to, nothing if there is none; DatasetError for anything else."""
+    """Return the items of a file that is to be extended, or none if it is missing; DatasetError for other content."""
     if not path.exists():
         return []
     try:
@@ -269,7 +269,7 @@ def check_locomo(arguments: Namespace) -> int:
 
 
 def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
-    """Return what no longer holds in conversations that may have been edited; DatasetError if they cannot be loaded."""
+    """Return the faults of possibly edited conversations; DatasetError if they cannot be loaded."""
     if records:
         load_locomo(path)
     faults: list[str] = []
@@ -286,7 +286,7 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
             TypeError,
             ValueError,
         ) as error:
-            # whatever people write into it
+            # whatever people wrote into it
             problem = f"a field is missing or not of its kind ({describe_error(error)})"
             faults.append(f"conversation {number}: {problem}")
     return faults

@@ -1,4 +1,4 @@
-"""`data longmemeval-compile`, `data longmemeval-generate`: questions and their evidence, in histories of any length."""
+"""`data longmemeval-compile`, `data longmemeval-generate`: questions with evidence, in histories of any length."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def generate_longmemeval(arguments: Namespace) -> int:
     continued.
     """
     if arguments.model:
-        # Make what the file does not hold yet, and write it after each question: what
-        # broke off is taken up again.
+        # Generate the missing questions, writing the file after each, so that an
+        # interrupted command can continue.
         writes = by_turns if arguments.turn_by_turn else at_once
         records: list[dict[str, Any]] = []
         if arguments.output.exists():
             for _ in LongMemEvalFile(arguments.output).records():
-                pass  # what was edited by hand since is read, and refused if it cannot be
+                pass  # hand-edited records are read, and refused if they are invalid
             records = json.loads(read_regular(arguments.output))
         finished = {record["question_id"] for record in records}
         with author_session(arguments.model) as model:
@@ -171,7 +171,7 @@ def _write_histories(
     fillers: Fillers,
     count: Callable[[str], int],
 ) -> int:
-    """Write the histories of the needles, and say what was written."""
+    """Write the histories of the needles, and report what was written."""
     histories = (
         compile_history(
             needle_record,

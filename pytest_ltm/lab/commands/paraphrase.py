@@ -1,4 +1,4 @@
-"""`data paraphrase SUITE --model SPEC`: definitions in other words, of which a solver still finds the gold."""
+"""`data paraphrase SUITE --model SPEC`: rewords definitions and keeps those that a solver still solves."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from pytest_ltm.lab.author import (
 )
 from pytest_ltm.lab.study import play_rows, study_folder
 
-# Who is always asked to find the gold, in the suite's own words and in the others: it
-# reads by rules and sees no expected answer. `--solver` names others, for wordings that
-# no rule reads.
+# The solver that always has to find the gold, in the original and in the new words: it
+# reads by rules and sees no expected answer. `--solver` names others, for wordings
+# beyond the rules.
 READER = "full"
 PROVENANCE = "provenance.json"
 _ENDING = ".def.json"
@@ -93,7 +93,7 @@ def paraphrase_suite(arguments: Namespace) -> int:
     with study_folder("paraphrase") as folder:
         original = folder / "own"
         able = _play_solvers(solvers, options, original)
-        # the same ones for each solver
+        # equal for each solver
         played = sorted(original.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
         sources = {
             f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
@@ -109,7 +109,7 @@ def paraphrase_suite(arguments: Namespace) -> int:
             for place, path in sources.items():
                 target = arguments.output / f"{place}{_ENDING}"
                 if not target.exists():
-                    # what is there was written before the command broke off
+                    # existing files were written before the command was interrupted
                     target.parent.mkdir(exist_ok=True)
                     write_whole(
                         target,
@@ -161,11 +161,11 @@ def paraphrase_suite(arguments: Namespace) -> int:
     return not digests
 
 
-# --- who finds the gold
+# --- The solvers
 
 
 class Solution(NamedTuple):
-    """Who finds the gold of a definition, and why others do not."""
+    """The solvers that find a definition's gold, and why others do not."""
 
     by: list[str]
     reasons: dict[str, str]
@@ -177,7 +177,7 @@ _UNREAD = "no solver finds the gold in the suite's own words"
 def _play_solvers(
     solvers: Sequence[str], words: Sequence[str], folder: Path
 ) -> dict[str, Solution]:
-    """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
+    """Play with each solver; return the solvers of each definition, by `scenario/example`."""
     solutions: dict[str, Solution] = defaultdict(lambda: Solution([], {}))
     for spec, row in play_rows(solvers, words, folder, skipped=True):
         solution = solutions[f"{row.scenario}/{row.example}"]
@@ -189,7 +189,7 @@ def _play_solvers(
 
 
 def _why_unchecked(original: Solution, reworded: Solution) -> str:
-    """Return why nobody could check that the gold can still be found."""
+    """Return why it could not be checked that the gold can still be found."""
     failures = (
         f"{spec} no longer finds the gold: {reworded.reasons.get(spec, 'not played')}"
         for spec in original.by
@@ -198,7 +198,7 @@ def _why_unchecked(original: Solution, reworded: Solution) -> str:
 
 
 def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
-    """Note what the folder is for; ConfigurationError if it is for something else already."""
+    """Record the folder's purpose; ConfigurationError if it already has another one."""
     path = folder / PROVENANCE
     if path.exists():
         provenance = json.loads(read_regular(path))
@@ -212,26 +212,25 @@ def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
     write_whole(path, format_json(header).encode())
 
 
-# --- one definition
+# --- One definition
 
 
 class ParaphraseUnit(Struct, frozen=True):
-    """One text of a definition, and what must stay in it."""
+    """One text of a definition, with the parts that must be kept."""
 
     text: str
     fixed: tuple[str, ...]
-    """As it is."""
+    """Texts to keep verbatim."""
     keys: frozenset[str] = frozenset()
-    """Words of what is expected, by their stems."""
+    """Stems of words in the expected answers."""
 
 
 def reword_definition(
     definition: dict[str, Any], model: Model, place: str
 ) -> dict[str, Any]:
-    """Return the definition with its messages in the model's words. DatasetError if the model cannot do it.
+    """Return the definition reworded by the model. DatasetError if the model fails.
 
-    Messages that are data (JSON, tables, several paragraphs) or stand whole among what
-    is expected stay as they are.
+    Messages that are data (JSON, tables, several paragraphs) or that are expected verbatim are kept.
     """
     data = [definition.get(name) for name in ("expected", "parameters", "replies")]
     values = set(_json_texts(data))
@@ -262,7 +261,7 @@ def reword_definition(
     rewording = dict(zip(texts, new, strict=True))
 
     def reword(name: str, value: Any) -> Any:
-        # `about` names messages by their texts, so it changes with them
+        # `about` names messages by their text, so it changes with them
         if name == "about":
             return [rewording.get(text, text) for text in value]
         if name in ("say", "ask"):
@@ -276,7 +275,7 @@ def reword_definition(
 
 
 def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
-    """Return the messages in other words; ValueError with what is wrong."""
+    """Return the reworded messages; ValueError with the fault."""
     is_list_of_texts = isinstance(value, list) and all(
         isinstance(text, str) and text.strip() for text in value
     )
@@ -303,14 +302,14 @@ def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
 
 
 def distinctive_stems(text: str) -> frozenset[str]:
-    """Return what makes the words of a text its own; none where there is no letter."""
+    """Return the content stems of a text; empty if it has no letters."""
     if any(map(str.isalpha, text)):
         return content_stems(text)
     return frozenset()
 
 
 def _json_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in JSON values, names of fields excepted."""
+    """Yield all texts in JSON values, except field names."""
     if isinstance(value, str) and any(map(str.isalnum, value)):
         yield value
     if isinstance(value, dict):

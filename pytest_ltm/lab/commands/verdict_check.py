@@ -1,4 +1,4 @@
-"""`verdict-check FILE`: our rules against replies that a person labelled, and against mutants of the right answers."""
+"""`verdict-check FILE`: tests our rules on hand-labelled replies, and on mutants of the right answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm.language.rulings.gold import Ruling
 
 _PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
-# How a template has a text typeset.
+# Typographic transformations by template.
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "nbsp": lambda text: text.replace(" ", "\u202f").replace("-", "\u2011"),
     "nfd": partial(unicodedata.normalize, "NFD"),
@@ -47,7 +47,7 @@ def dress_templates() -> Mapping[str, str]:
 def dress_up(
     template: str, answer: str, *, recalled: str = "", question: str = ""
 ) -> str:
-    """Return an answer in the dress of a template."""
+    """Return an answer filled into a template."""
     values = {"answer": answer, "recalled": recalled, "question": question}
     return _PLACE.sub(
         lambda place: _FORMS.get(place[2], str)(values[place[1]]), template
@@ -56,7 +56,7 @@ def dress_up(
 
 FAILED = 1
 OUTCOMES = ("right", "too much", "too little", "undecided")
-# Shares of what is decided, of all replies, and of the mutants; `right` is the only
+# Limits as shares of decided replies, of all replies, and of mutants; only `right` is a
 # lower bound.
 LIMITS = {
     "right": 0.95,
@@ -65,7 +65,7 @@ LIMITS = {
     "undecided data sets": 0.20,
 }
 MUTANTS_PASSED = 0.01
-# Labels are written with few digits.
+# Labels are rounded.
 _SAME = 0.01
 
 
@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> int:
 
 
 class CheckedVerdict(Struct, frozen=True):
-    """One labelled reply and what our rules say of it."""
+    """One labelled reply with our rules' verdict."""
 
     id: str
     kind: str
@@ -118,15 +118,15 @@ class CheckedVerdict(Struct, frozen=True):
     of_scenario: bool
     label: float
     value: float | None
-    """None: undecided."""
+    """None if undecided."""
     upper: float | None
-    """What it may be worth, where parts are open."""
+    """The upper bound, if parts are open."""
     reason: str
     reply: str
 
     @property
     def outcome(self) -> str:
-        """What the verdict is: one of OUTCOMES."""
+        """The verdict's outcome: one of OUTCOMES."""
         if self.value is None or self.upper is None:
             return "undecided"
         if (
@@ -141,7 +141,7 @@ class CheckedVerdict(Struct, frozen=True):
         return "too little"
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a list of wrong verdicts shows, as JSON values."""
+        """Return the fields listed for a wrong verdict, as JSON values."""
         names = ("id", "kind", "label", "value", "reason", "reply", "outcome")
         return {name: getattr(self, name) for name in names}
 
@@ -164,7 +164,7 @@ class Mutant(Struct, frozen=True):
 
 
 class ChangedVerdict(Struct, frozen=True):
-    """A reply whose verdict is another one in a dress."""
+    """A reply whose verdict changes when it is put into a template."""
 
     id: str
     dress: str
@@ -176,16 +176,16 @@ class ChangedVerdict(Struct, frozen=True):
 
 
 class VerdictCheckReport(Struct):
-    """All verdicts of one file."""
+    """All verdicts on one file."""
 
     verdicts: list[CheckedVerdict] = []
     mutants: list[Mutant] = []
     dressed: int = 0
-    """How many replies were scored in a dress."""
+    """Number of replies scored inside a template."""
     changes: list[ChangedVerdict] = []
 
     def wrong_verdicts(self) -> Iterator[CheckedVerdict]:
-        """Yield what is not right."""
+        """Yield the verdicts that are not right."""
         return (verdict for verdict in self.verdicts if verdict.outcome != "right")
 
     def passed_mutants(self) -> Iterator[Mutant]:
@@ -193,7 +193,7 @@ class VerdictCheckReport(Struct):
         return (mutant for mutant in self.mutants if mutant.passes)
 
     def by_kind(self) -> dict[str, dict[str, int]]:
-        """Return the counts of each scenario and type of question, with the mutants that pass and all of them."""
+        """Return the counts by scenario or type of question, with the number of mutants that pass and of all."""
         mutants = Counter(mutant.kind for mutant in self.mutants)
         passed = Counter(mutant.kind for mutant in self.passed_mutants())
         kinds = {}
@@ -206,7 +206,7 @@ class VerdictCheckReport(Struct):
         return kinds
 
     def breaches(self) -> list[str]:
-        """Return a sentence for each limit that is broken."""
+        """Return a sentence for each broken limit."""
         texts = []
         for name, limit in LIMITS.items():
             outcome = name
@@ -239,7 +239,7 @@ class VerdictCheckReport(Struct):
         return texts
 
     def open_by_reason(self) -> Iterator[str]:
-        """Yield what could not be proven, under its reasons, the commonest first."""
+        """Yield the undecided replies grouped by reason, most frequent first."""
         undecided = [
             verdict for verdict in self.verdicts if verdict.outcome == "undecided"
         ]
@@ -263,7 +263,7 @@ class VerdictCheckReport(Struct):
         }
 
     def table(self) -> Iterator[str]:
-        """Yield the lines of a table for people."""
+        """Yield the lines of a readable table."""
         head = f"{'replies':<36}{'rows':>5}{'right':>7}{'too much':>10}{'too little':>12}{'undecided':>11}"
         yield f"{head}   mutants passed"
         for kind, counted in self.by_kind().items():
@@ -275,7 +275,7 @@ class VerdictCheckReport(Struct):
 
 
 def count_outcomes(verdicts: Sequence[CheckedVerdict]) -> dict[str, int]:
-    """Return how many verdicts there are, and how many of each outcome."""
+    """Return the number of verdicts, overall and by outcome."""
     counted = Counter(verdict.outcome for verdict in verdicts)
     counts = {outcome: counted[outcome] for outcome in OUTCOMES}
     return {"rows": len(verdicts), **counts}
@@ -289,9 +289,9 @@ def _count_cells(kind: str, counted: Mapping[str, int]) -> str:
 
 
 def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
-    """Score the labelled rows of a file and the mutants of their right answers; DatasetError where one is none.
+    """Score a file's labelled rows and the mutants of their right answers; DatasetError for a malformed row.
 
-    `dressed`: score each reply in each dress, too.
+    `dressed`: also score each reply inside each template.
     """
     report = VerdictCheckReport()
     golds: dict[str, dict[str, Any]] = {}
@@ -319,7 +319,7 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
 
 
 def _gold_key(row: Mapping[str, Any]) -> str:
-    """Return what is equal of rows whose right answers are the same."""
+    """Return a key that is equal for rows with the same right answers."""
     if "scenario" in row:
         names = ["scenario", "args"]
     else:
@@ -335,7 +335,7 @@ def kind_of_row(row: Mapping[str, Any]) -> str:
 
 
 def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
-    """Return what the rules say of a reply, beside its label."""
+    """Return the rules' verdict on a reply, with its label."""
     of_scenario = "scenario" in row
     value, upper, reason = _rule_row(row)
     if of_scenario:
@@ -351,7 +351,7 @@ def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
 def _rule_row(
     row: Mapping[str, Any], dress: Callable[[str], str] = str
 ) -> tuple[float | None, float | None, str]:
-    """Return both bounds and the reason of a row whose answers, those that are not blank, are dressed."""
+    """Return both bounds and the reason for a row, with its non-blank answers transformed by `dress`."""
 
     def dressed(answer: str) -> str:
         return dress(answer) if answer.strip() else answer
@@ -364,7 +364,7 @@ def _rule_row(
     return value, value, ruling.reason
 
 
-# --- Replies in dresses.
+# --- Replies inside templates.
 
 _RECALLED = 6
 
@@ -401,7 +401,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
-    """Return the evaluator of that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
+    """Return the evaluator with that name; lists become tuples, `menu` a Menu. DatasetError if there is none."""
     if name not in evaluators.__all__:
         raise DatasetError(
             f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}"
@@ -415,7 +415,7 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
 def bounds_of(
     evaluator: Any, answers: list[str]
 ) -> tuple[float | None, float | None, str]:
-    """Return both bounds of the score of answers, None where it has none, and the reason."""
+    """Return both bounds of the answers' score, None without one, and the reason."""
     if isinstance(evaluator, evaluators.QuoteAtReply):
         verdict = evaluator.verdict(answers)
     else:
@@ -436,7 +436,7 @@ def _lists_to_tuples(value: Any) -> Any:
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
-    """Yield the mutants of the answers of a labelled reply."""
+    """Yield the mutants of a labelled reply's answers."""
     evaluator = evaluator_of(row["evaluator"], row["args"])
     for mutation, answers, limit in of_scenario(row["evaluator"], row["args"]):
         value, *_ = bounds_of(evaluator, answers)
@@ -449,7 +449,7 @@ def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
 
 
 def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
-    """Return what the rules of a data set say of an answer."""
+    """Return the ruling of a data set's rules on an answer."""
     if row["set"] == "locomo":
         from pytest_ltm.datasets.locomo.strict import strict_verdict
 

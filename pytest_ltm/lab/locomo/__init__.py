@@ -1,8 +1,8 @@
-"""New conversations in LoCoMo's schema, with questions, evidence and gold answers that nobody has seen before.
+"""New conversations in LoCoMo's schema, with unpublished questions, evidence and gold answers.
 
-The pipeline of Maharana et al. (2024, section 3): personas, event graphs with causes,
-dated sessions of two speakers, photos as captions, checks of consistency. Either from
-templates and a seed (`conversation`), or with a model (`modelled`).
+The pipeline of Maharana et al. (2024, section 3): personas, event graphs with causes, dated sessions of two speakers,
+photos as captions, checks of consistency. Either from templates and a seed (`dialogue`), or with a model
+(`model_text`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One conversation made from templates: world, sessions, questions, all from one source of chance."""
+"""One conversation made from templates: world, sessions and questions, all from one random generator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def conversation_record(
     observations: Sequence[Any],
     summaries: Sequence[Any],
 ) -> dict[str, Any]:
-    """Return the record of one conversation; all but the questions are by session."""
+    """Return the record of one conversation; everything but the questions is by session."""
     fields: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
     for number, (day, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
         fields |= {
@@ -65,10 +65,10 @@ def _by_session(name: str, entries: Sequence[Any]) -> dict[str, Any]:
 def question_record(
     category: Category, text: str, gold: str, evidence: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a question's record; the gold of an adversarial one is what it wrongly suggests."""
+    """Return a question's record; the gold of an adversarial one is its wrong suggestion."""
     fields: dict[str, Any] = {"question": text}
     if category is not Category.ADVERSARIAL:
-        # as the published file has years
+        # as years in the published file
         fields["answer"] = int(gold) if gold.isdecimal() else gold
     fields["evidence"] = list(evidence)
     fields["category"] = int(category)
@@ -103,24 +103,23 @@ def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
 
 
 TURNS, SESSIONS = 588, 27
-"""Of a published conversation, on average."""
+"""Turns of a published conversation, on average."""
 _TURNS_FOR_A_QUESTION = 3
 _TOKENS_OF_A_TURN = 28
-# With it the published conversations have the 16,641 tokens of their text that the
-# paper names.
+# It gives the published conversations the 16,641 tokens of text that the paper states.
 _TOKENIZER = "cl100k_base"
 _OFF = 0.02
 _TRIES = 12
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """How long a conversation is to be; DatasetError for what cannot be."""
+    """The intended length of a conversation; DatasetError for impossible values."""
 
     sessions: int = SESSIONS
     turns: int = TURNS
-    """Of the whole conversation."""
+    """Number of turns in the whole conversation."""
     questions: int | None = None
-    """At most; None: one for every three turns, as in the published file."""
+    """The maximum; None for one per three turns, as in the published file."""
 
     def __post_init__(self) -> None:
         if self.sessions < 1 or self.turns < SHORTEST * self.sessions:
@@ -133,14 +132,14 @@ class Size(Struct, frozen=True, kw_only=True):
 
     @property
     def max_questions(self) -> int:
-        """How many questions are asked at most."""
+        """The maximum number of questions."""
         if self.questions is None:
             return self.turns // _TURNS_FOR_A_QUESTION
         return self.questions
 
 
 class Generated(Struct, frozen=True):
-    """A conversation with all that is known about it."""
+    """A conversation with all its underlying data."""
 
     id: str
     world: World
@@ -153,7 +152,7 @@ class Generated(Struct, frozen=True):
         return tuple(chain.from_iterable(self.sessions))
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a LoCoMo file has it."""
+        """Return the conversation in the form of a LoCoMo file."""
         world = self.world
         qa = [
             question_record(
@@ -200,20 +199,20 @@ class Generated(Struct, frozen=True):
 
 
 def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
-    """Return the size with which a conversation has about as many tokens; as many sessions as fit unless given."""
+    """Return a size with about that many tokens; by default with as many sessions as fit."""
     turns = round(tokens / _TOKENS_OF_A_TURN)
     fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
     sizes: dict[float, Size] = {}
     for _ in range(_TRIES):
         size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
-        # the trial must be the very conversation that is made later
+        # the trial must be exactly the conversation that is generated later
         probe = random.Random()
         probe.setstate(rng.getstate())
         counted = tokens_of(generate_conversation("", size, probe))
         sizes[abs(counted - tokens)] = size
         if abs(counted - tokens) <= _OFF * tokens:
             break
-        # another number of turns makes another conversation, whose turns may be longer
+        # another number of turns yields another conversation, whose turns may be longer
         # or shorter
         turns += round((tokens - counted) / _TOKENS_OF_A_TURN) or (
             1 if counted < tokens else -1
@@ -222,7 +221,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
 
 
 def tokens_of(generated: Generated) -> int:
-    """Return the tokens of what is said, as the paper counts them: without speakers and captions."""
+    """Return the tokens of the utterances, as counted in the paper: without speakers and captions."""
     from pytest_ltm.api.model import token_counter
 
     return token_counter(_TOKENIZER).count(
@@ -231,7 +230,7 @@ def tokens_of(generated: Generated) -> int:
 
 
 def generate_conversation(name: str, size: Size, rng: random.Random) -> Generated:
-    """Return a new conversation with this id."""
+    """Generate a conversation with this id."""
     first, second = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
     world = weave_world((first, second), plan, rng)

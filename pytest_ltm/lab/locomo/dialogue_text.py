@@ -1,4 +1,4 @@
-"""Sessions out of the event graph: what the two say, and which facts each turn makes known."""
+"""Sessions from the event graph: the utterances of both speakers, and the facts that each turn reveals."""
 
 from __future__ import annotations
 
@@ -26,38 +26,37 @@ from pytest_ltm.lab.locomo.world import (
 )
 
 HAPPENED, PLAN, CAUSE = "happened", "plan", "cause"
-"""What a turn may make known of an event beside its roles."""
+"""Facts of an event that a turn may reveal in addition to its roles."""
 _WITH_PHOTO = 0.3
 _WITH_CAUSE = 0.75
-# The chance that a turn between greetings and farewells shares a photo that has nothing
-# to do with it; with those of what is told, about 123 of 588 turns share one, as
-# published.
+# The probability of an unrelated photo in a turn between greetings and farewells; with
+# those of events, about 123 of 588 turns share one, as published.
 _ANY_PHOTO = 0.2
-# Words that a turn is to have: their median, and the spread of their logarithm. A last
-# sentence may go beyond: so the turns come out as published, where half have 20 words
-# or more and a tenth 40.
+# The intended words per turn: median, and spread of the logarithm. A last sentence may
+# exceed them, so that turns match the published ones, half of which have 20 words or
+# more and a tenth 40.
 _MEDIAN_WORDS = 8.0
 _SPREAD = 0.87
-# Words that are missing from a turn and not worth another sentence.
+# A turn that lacks fewer words than this gets no further sentence.
 _LEAST_ASIDE = 4
-# So often another sentence is drawn in the place of one that was said lately.
+# Attempts to draw a sentence that was not used recently.
 _TRIES = 20
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
-_APART = 6  # sentences of any purpose between two equal ones, where there are others
+_APART = 6  # sentences of any purpose between two equal ones, if there are others
 
 
 class Reveal(Struct, frozen=True):
-    """One fact that a turn makes known."""
+    """One fact that a turn reveals."""
 
     event: Event
     role: str
     """A role of the event, or HAPPENED, PLAN, CAUSE."""
     value: str
-    """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
+    """As in the text or the caption; for dates the words, such as `last Friday`."""
 
 
 class GeneratedTurn(Struct, frozen=True):
-    """One turn."""
+    """One generated turn."""
 
     id: str
     speaker: str
@@ -67,11 +66,11 @@ class GeneratedTurn(Struct, frozen=True):
 
     @property
     def session(self) -> int:
-        """In which it is said."""
+        """The number of its session."""
         return int(self.id[1:].split(":")[0])
 
     def as_json(self) -> dict[str, str]:
-        """Return it as a LoCoMo file has it."""
+        """Return the turn in the form of a LoCoMo file."""
         photo = {"blip_caption": self.caption} if self.caption else {}
         return {"speaker": self.speaker, **photo, "dia_id": self.id, "text": self.text}
 
@@ -85,7 +84,7 @@ class _DraftTurn(NamedTuple):
 def write_sessions(
     world: World, outlines: Sequence[Outline], rng: random.Random
 ) -> list[list[GeneratedTurn]]:
-    """Return the turns of each session; the speakers alternate."""
+    """Return the turns of each session, with alternating speakers."""
     speaker = _Speaker(world, rng)
     events = iter([event for event in world.events if not event.beside])
     sessions = []
@@ -110,7 +109,7 @@ def write_sessions(
 
 
 class _Speaker:
-    """Finds words; does not repeat itself as long as there are others."""
+    """Writes utterances, without repetition as long as there are alternatives."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self._world = world
@@ -141,7 +140,7 @@ class _Speaker:
     def lengthened(
         self, lines: Iterator[_DraftTurn], outline: Outline
     ) -> Iterator[_DraftTurn]:
-        """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
+        """Yield the lines at human length, with asides and some photos, to which the other speaker reacts."""
         drafts = list(lines)
         has_photo = False
         remarks = self._told_in_passing(outline, drafts)
@@ -175,7 +174,7 @@ class _Speaker:
     def _told_in_passing(
         self, outline: Outline, drafts: Sequence[_DraftTurn]
     ) -> list[list[_DraftTurn]]:
-        """Return what is told in passing in each turn, by its speaker: as far as possible where nothing else is."""
+        """Return each turn's asides by its speaker, preferably in turns that tell nothing else."""
         remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
         for half, speaker_number in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
@@ -197,8 +196,8 @@ class _Speaker:
                     draft.caption for draft in (drafts[place], *remarks[place])
                 )
                 spoken = "\n".join(draft.text for draft in neighbours)
-                # one detail that nobody has to ask for; one of which a sentence stands
-                # near it gives way to another
+                # one detail that needs no question; one whose sentence is nearby is
+                # skipped for another
                 kind = tellable_kinds()[event.kind]
                 able = [
                     detail for detail in kind.details if photo or not detail.caption
@@ -224,7 +223,7 @@ class _Speaker:
             )
             if len(text.split()) > max_words:
                 text = f"{text.partition(',')[0].rstrip('.')}."
-            if text not in self._lately:  # people do not say again what was just said
+            if text not in self._lately:  # people do not repeat what was just said
                 break
         self._lately.append(text)
         return text
@@ -244,7 +243,7 @@ class _Speaker:
         return text
 
     def _tell(self, event: Event, count: int, bridge: str) -> Iterator[_DraftTurn]:
-        """Yield the event's opening, and as many questions about it with their answers."""
+        """Yield the event's opening, then `count` questions about it with their answers."""
         kind = tellable_kinds()[event.kind]
         yield self._opening(event, kind, bridge)
         details = self._rng.sample(kind.details, min(count, len(kind.details)))
@@ -302,7 +301,7 @@ class _Speaker:
 
 
 def event_phrase(event: Event) -> str:
-    """Return what happened, after a name: `signed up for a pottery class`; of what has no date: `has a sister ...`."""
+    """Return an event as a phrase after a name: `signed up for a pottery class`, or undated `has a sister ...`."""
     kind = tellable_kinds()[event.kind]
     return (kind.did or kind.gist or "{new}").format(**event.roles)
 

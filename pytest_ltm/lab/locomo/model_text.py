@@ -1,14 +1,11 @@
-"""One conversation written by a model, step by step: personas, event graphs, sessions with memory, questions.
+"""One conversation written step by step by a model: personas, event graphs, sessions with memory, questions.
 
-Maharana et al. (2024), section 3: after each session the two agents keep a summary and
-observations, from which the next is written, each its own. Dates are ours, not the
-model's. What does not hold is asked for again, a few times.
+Maharana et al. (2024), section 3: after each session the two agents each keep a summary and observations, from which
+the next session is written. Dates are ours, not the model's. Invalid outputs are requested again, a few times.
 
-Turn by turn, neither speaker sees the other's persona, news and memories. Short-term
-memory is what was said in this session and the speaker's summary of the one before;
-long-term memory is what the speaker observed in all earlier ones, of which comes to
-mind what the last turn touches. A photo is a caption; the other reacts to what it
-shows.
+Turn by turn, neither speaker sees the other's persona, news and memories. Short-term memory is this session so far and
+the speaker's summary of the previous one; long-term memory is the speaker's observations in all earlier ones, of which
+those related to the last turn are recalled. A photo is a caption; the other speaker reacts to its content.
 """
 
 from __future__ import annotations
@@ -42,27 +39,27 @@ if TYPE_CHECKING:
     Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
 
 
-# --- What a session is written from.
+# --- The inputs of a session.
 
-# So many memories come to a speaker's mind at a turn.
+# The number of memories that a speaker recalls per turn.
 RECALLED = 8
 _LEAST_FOR_TWO_PHOTOS = 16
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):
-    """All that a session is written from."""
+    """The inputs for writing one session."""
 
     number: int
     when: str
     order: tuple[str, str]
-    """Who speaks first, and the other."""
+    """The first speaker, and the other."""
     personas: Mapping[str, Any]
     news: Mapping[str, Sequence[str]]
-    """What has happened to each since the session before."""
+    """Each speaker's events since the previous session."""
     summaries: Mapping[str, Sequence[str]]
-    """Each speaker's own of the last sessions, the newest last."""
+    """Each speaker's summaries of the last sessions, newest last."""
     facts: Mapping[str, Sequence[str]]
-    """Everything that each speaker observed before, the newest last."""
+    """Each speaker's observations so far, newest last."""
     turns: int
 
     def turn(self, place: int, text: str, photo: str) -> dict[str, Any]:
@@ -92,12 +89,12 @@ def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-# --- Reading what a model wrote: of the form asked for, or ValueError with a sentence
-# that the model can act on.
+# --- Parsing a model's output: the requested form, or ValueError with a sentence that
+# the model can act on.
 
 
 def check_persona(value: Any) -> dict[str, Any]:
-    """Return a persona."""
+    """Return a valid persona."""
     is_complete = isinstance(value, dict) and isinstance(value.get("about"), str)
     require(is_complete, "it must be an object with a text `about`.")
     return dict(value)
@@ -106,7 +103,7 @@ def check_persona(value: Any) -> dict[str, Any]:
 def check_events(
     value: Any, first: date, last: date, count: int
 ) -> list[dict[str, Any]]:
-    """Return dated events: in order, within the months, of known causes that came first."""
+    """Return dated events: in order, within the months, with known causes that precede them."""
     require(
         isinstance(value, list) and len(value) >= count,
         f"it must be a list of {count} events.",
@@ -146,13 +143,13 @@ def check_events(
 
 
 def check_list(value: Any) -> list[Any]:
-    """Return questions, of which each is checked by itself."""
+    """Return questions, to be checked one at a time."""
     require(isinstance(value, list), "it must be a list of questions.")
     return list(value)
 
 
 def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
-    """Return the turns of a session with their ids; the speakers alternate."""
+    """Return the turns of a session with their ids; speakers must alternate."""
     require(isinstance(value, list), "it must be a list of turns.")
     count = scene.turns
     require(
@@ -177,7 +174,7 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
 def check_reflection(
     value: Any, speaker: str, other_speaker: str, turns: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return one speaker's summary and observations, by whom they are about; each cites a turn that exists."""
+    """Return a speaker's summary and observations, by the person they are about; each must cite an existing turn."""
     require(
         isinstance(value, dict) and isinstance(value.get("summary"), str),
         "it must have a text `summary`.",
@@ -213,8 +210,8 @@ def check_reflection(
 
 
 def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
-    """Return the turns of a session, for each of which the model was asked as one of the speakers."""
-    # one photo or two, neither with the greeting nor with the farewell
+    """Return the turns of a session, each requested from the model in the role of its speaker."""
+    # one photo or two, neither in the greeting nor in the farewell
     rng = Random(f"photos {scene.order} {scene.when}")
     able = range(2, scene.turns - 2)
     photos = rng.sample(
@@ -258,7 +255,7 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
 
 
 def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
-    """Return what comes to mind: the facts that share most with what was said, of equal ones the newest; in order."""
+    """Return the recalled facts, in order: those with most words in common, newest first among equals."""
     stems = content_stems(touched)
     ranked = sorted(
         range(len(facts)),
@@ -270,7 +267,7 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
 def _read_turn(
     value: Any, *, shares: bool, former_photo: str, earlier: Sequence[_Turn]
 ) -> tuple[str, str]:
-    """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
+    """Return the utterance and a shared photo's caption; ValueError for an impossible next turn."""
     text = text_field(value, "text", "it must be an object with a `text`.")
     photo = value.get("photo") or ""
     as_asked = isinstance(photo, str) and bool(photo) == shares
@@ -287,12 +284,11 @@ def _read_turn(
     return text.strip(), photo
 
 
-# --- Whether a question that a model wrote holds, as far as rules can tell; each check
-# gives a reason or "".
+# --- Rule-based checks of a model's question; each returns a fault or "".
 
 LABELS = {category.label: category for category in Category}
-# This share of a single-hop answer's words must stand in its evidence, of each part of
-# a multi-hop answer as well.
+# The share of a single-hop answer's words, or of each part of a multi-hop answer, that
+# its evidence must contain.
 _ENOUGH = 0.6
 _DAY = re.compile(
     rf"((\d{{1,2}} )?({'|'.join(MONTHS)}) )?\d{{4}}|.*\b\d+ (day|week|month|year)s?\b.*|The .+ before .+"
@@ -305,7 +301,7 @@ def question_fault(
     speakers: Sequence[str],
     asked_questions: Collection[str],
 ) -> str:
-    """Return what is wrong with the question, "" if nothing is. `asked_questions`: the texts there are."""
+    """Return the fault of a question, or "". `asked_questions`: the texts of existing ones."""
     if not isinstance(question, dict) or question.get("category") not in LABELS:
         return f"has no category of {', '.join(LABELS)}"
     if not all(
@@ -379,7 +375,7 @@ def _all_said(turn: _Turn) -> str:
 
 
 def _word_share(text: str, answer: str) -> float:
-    """Return the share of the answer's words that the text holds."""
+    """Return the share of the answer's words that the text contains."""
     answer_words = stemmed_tokens(answer)
     text_words = set(stemmed_tokens(text))
     if answer_words:
@@ -399,7 +395,7 @@ class _Draft(Struct):
     events: dict[str, list[dict[str, Any]]] = {}
     sessions: list[list[dict[str, Any]]] = []
     reflections: list[dict[str, dict[str, Any]]] = []
-    """Summary and observations of each session, by the speaker whose they are."""
+    """Summary and observations of each session, by speaker."""
     questions: list[dict[str, Any]] = []
     dropped: int = 0
 
@@ -410,14 +406,14 @@ class _Draft(Struct):
         return {turn["dia_id"]: turn for turn in turns}
 
     def observations(self, number: int) -> dict[str, list[list[str]]]:
-        """Return what the speakers told about themselves in a session, as each of them noted it."""
+        """Return the facts that the speakers stated about themselves in a session, as each recorded them."""
         return {
             speaker: self.reflections[number][speaker]["observations"][speaker]
             for speaker in self.speakers
         }
 
     def facts(self, by: str = "") -> list[str]:
-        """Return the observations of all sessions, the newest last: one speaker's, or each one's about themselves."""
+        """Return the observations of all sessions, newest last: one speaker's, or each one's about themselves."""
         facts = []
         for number, reflections in enumerate(self.reflections):
             if by:
@@ -441,13 +437,12 @@ def write_with_model(
     graph: Mapping[str, Any] | None = None,
     keep_graph: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Return the record of a new conversation, its sessions as `writes` makes them; `tell` hears what is dropped.
+    """Return the record of a new conversation with sessions made by `writes`; `tell` reports drops.
 
-    `personas`: two with names, in the place of invented ones; `graph`: the events of an
-    earlier attempt, perhaps edited since; `keep_graph` is given the events before the
-    first session is written.
+    `personas`: two with names, in place of invented ones; `graph`: the events of an earlier attempt, possibly edited;
+    `keep_graph` is called with the events before the first session is written.
 
-    Raises DatasetError if the model cannot do it.
+    Raises DatasetError if the model fails.
     """
     first, second = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
@@ -507,7 +502,7 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
 
 
 def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
-    """Return the graph as JSON values; ids of events begin with the speaker, so that they are unique."""
+    """Return the graph as JSON values; event ids are prefixed with the speaker to be unique."""
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
@@ -530,7 +525,7 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
 
 
 def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the two speakers of a graph; ValueError unless there are two."""
+    """Return the two speakers of a graph; ValueError for any other number."""
     speakers = []
     if isinstance(graph.get("speakers"), list):
         speakers = [
@@ -544,7 +539,7 @@ def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> None:
-    """Add personas and events of a graph that `_graph_record` made; ValueError for what no longer holds in it."""
+    """Add personas and events of a graph from `_graph_record`; ValueError for what is no longer valid."""
     speakers = graph_speakers(graph)
     require(
         set(speakers) == set(draft.speakers),
@@ -577,7 +572,7 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
             causes = event.get("causes", [])
             if isinstance(causes, list):
                 causes = [str(id_).removeprefix(start) for id_ in causes]
-            # as the model wrote it: ids without the speaker before them
+            # in the model's form: ids without the speaker's prefix
             own_events.append(
                 {
                     "id": str(event.get("id", "")).removeprefix(start),
@@ -606,7 +601,7 @@ def _write_session(
     writes: Writes,
     questions: int,
 ) -> None:
-    """Add one session, what is kept of it, and questions; those that do not hold are made up for next time."""
+    """Add one session, its reflections and questions; invalid questions are replaced in the next session."""
     first, second = draft.speakers
     order = (first, second) if outline.first == 0 else (second, first)
     when = format_locomo_date(outline.moment)
@@ -697,11 +692,11 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
 def _events_since(
     draft: _Draft, outline: Outline, plan: list[Outline]
 ) -> dict[str, list[str]]:
-    """Return what befell each speaker since the session before: before this day, for the last one up to it."""
+    """Return each speaker's events since the previous session: before this day, or up to it for the last session."""
     since = ""
     if outline.number > 1:
         since = plan[outline.number - 2].moment.date().isoformat()
-    # after the last session nobody could tell what happened that day
+    # after the last session, events of that day could no longer be told
     until = outline.moment.date() + timedelta(outline is plan[-1])
     news: dict[str, list[str]] = {}
     for speaker in draft.speakers:
@@ -714,8 +709,8 @@ def _events_since(
 
 
 def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
-    """Return the conversation as the file has it; what later turns made answerable after all is left out."""
-    # a later turn may give away what was to be unanswerable
+    """Return the record of the conversation, without questions that later turns made answerable."""
+    # a later turn may answer a question that was meant to be unanswerable
     qa = [
         question_record(
             LABELS[question["category"]],
@@ -742,11 +737,11 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     )
 
 
-# --- A file that people have edited: what no longer holds.
+# --- Faults in a file edited by people.
 
 
 def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the conversation of a file, with its place; the file itself could be loaded."""
+    """Yield the faults of a conversation in a loadable file, with their places."""
     conversation = record["conversation"]
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
     turns: dict[str, _Turn] = {}

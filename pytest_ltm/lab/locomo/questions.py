@@ -1,7 +1,7 @@
-"""Questions of all five categories, their golds and evidence, out of what was said: the event graph is not looked at.
+"""Questions of all five categories with golds and evidence, from the utterances alone, not the event graph.
 
-Maharana et al. (2024), section 4.1, defines the categories. The tests answer the same
-questions from the graph, so that the one checks the other.
+Maharana et al. (2024), section 4.1, defines the categories. The tests answer the same questions from the graph, so that
+each checks the other.
 """
 
 from __future__ import annotations
@@ -38,48 +38,48 @@ from pytest_ltm.language.dates import MONTHS
 
 
 class GeneratedQuestion(Struct, frozen=True):
-    """One question."""
+    """One generated question."""
 
     category: Category
     pattern: str
     """Its text before names and things are filled in."""
     filling: Mapping[str, str]
-    """`who`, `theme` ...: what is filled in."""
+    """The values filled in: `who`, `theme` ..."""
     gold: str
-    """Of an adversarial question: what it wrongly suggests."""
+    """For an adversarial question, its wrong suggestion."""
     evidence: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """The question."""
+        """The text of the question."""
         return self.pattern.format(**self.filling)
 
 
 class FactMention(Struct, frozen=True):
-    """One fact, heard."""
+    """One fact as mentioned in a turn."""
 
     turn: GeneratedTurn
     event: Event
-    """Only who it is about, its kind and what the turn says of it are used."""
+    """Only its person, its kind and the turn's content are used."""
     value: str
 
     @property
     def kind(self) -> Tellable:
-        """What kind of thing was told."""
+        """The kind of fact."""
         return tellable_kinds()[self.event.kind]
 
 
 class MentionedFacts(Struct, frozen=True, dict=True):
-    """All facts of a conversation, by what they are."""
+    """All facts mentioned in a conversation, by type."""
 
     speakers: tuple[str, str]
     days: Mapping[int, date]
-    """Of the sessions, by number."""
+    """Days of the sessions, by number."""
     turns: Sequence[GeneratedTurn]
 
     @cached_property
     def facts(self) -> Mapping[tuple[str, str], FactMention]:
-        """Facts by event id and what of it; in the order of their turns."""
+        """Facts by event id and role, in the order of their turns."""
         facts = {}
         for turn in self.turns:
             for reveal in turn.reveals:
@@ -88,7 +88,7 @@ class MentionedFacts(Struct, frozen=True, dict=True):
         return facts
 
     def happened_facts(self) -> Iterator[FactMention]:
-        """Yield what happened or is so, without its details."""
+        """Yield events and states without their details."""
         return (
             mention for (_, kind), mention in self.facts.items() if kind == HAPPENED
         )
@@ -109,7 +109,7 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
     @cached_property
     def pools(self) -> Mapping[str, str]:
-        """The pool of each theme of which something was told."""
+        """The pool of each theme that was mentioned."""
         lines = load_storylines()
         themed = (
             fact.event for fact in self.happened_facts() if "theme" in fact.event.roles
@@ -121,7 +121,7 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
 
 def question_slots(event: Event) -> dict[str, str]:
-    """Return what a question about the event may name."""
+    """Return the values that a question about the event may name."""
     slots = {
         name: event.roles[name]
         for name in ("theme", "new", "job")
@@ -131,11 +131,11 @@ def question_slots(event: Event) -> dict[str, str]:
 
 
 def third_person_value(value: str) -> str:
-    """Return a value as a third person gives it: `my aunt Greta` is `aunt Greta`."""
+    """Return a value in the third person: `my aunt Greta` becomes `aunt Greta`."""
     return re.sub(r"^my ", "", value, flags=re.IGNORECASE).replace(" my ", " their ")
 
 
-# --- Questions that one turn answers: single-hop, temporal and (with common knowledge)
+# --- Questions answered by one turn: single-hop, temporal and (with common knowledge)
 # open-domain ones.
 
 WHEN = "When did {{who}} {do}?"
@@ -144,7 +144,7 @@ BETWEEN = "How many days lay between the day when {{who}} {one} and the day when
 
 
 def single_hop(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
-    """Yield the questions about details, about the two themselves, and about what was so before a change."""
+    """Yield the questions about details, about the speakers themselves, and about states before a change."""
     for (_, kind), tellings in mentions.facts.items():
         if kind == HAPPENED and tellings.kind.question:
             if tellings.kind.key.endswith("/change"):
@@ -216,7 +216,7 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
 
 
 def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
-    """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
+    """Yield the questions whose answers follow only from the conversation plus common knowledge."""
     texts = load_texts("personas")
     for telling in mentions.happened_facts():
         for question, answer in telling.kind.conclusions:
@@ -240,15 +240,14 @@ def _make_question(
     return GeneratedQuestion(category, pattern, slots, value, (fact.turn.id,))
 
 
-# --- Questions that need several turns: lists over storylines, causes, and what has
-# changed.
+# --- Questions that need several turns: lists over storylines, causes, and changes.
 
 LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
-_LONGEST = 8  # a list of more parts is not asked for
+_LONGEST = 8  # longer lists are not asked for
 
 
 def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
-    """Yield the questions for lists of things, and for what has changed."""
+    """Yield the questions for lists of things, and for changes."""
     for line in load_storylines().values():
         for speaker in mentions.speakers:
             beginnings = [
@@ -275,7 +274,7 @@ def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
 
 
 def cause_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
-    """Yield the questions for what an event came of."""
+    """Yield the questions for the cause of an event."""
     for (event, kind), tellings in mentions.facts.items():
         if kind == CAUSE:
             cause = mentions.facts[tellings.event.causes[0], HAPPENED]
@@ -295,8 +294,7 @@ def _list_question(
     )
 
 
-# --- Questions that the conversation does not answer, though something in it looks as
-# if it did.
+# --- Questions that the conversation does not answer, although it seems to.
 
 _TRIES = 5
 
@@ -306,7 +304,7 @@ def adversarial_questions(
     answerable: Sequence[GeneratedQuestion],
     rng: random.Random,
 ) -> Iterator[GeneratedQuestion]:
-    """Yield what becomes unanswerable by a change of the speaker or of the theme."""
+    """Yield questions made unanswerable by changing the speaker or the theme."""
     for question in answerable:
         theme = question.filling.get("theme", "")
         changed = dict[str, str]()
@@ -332,20 +330,20 @@ def adversarial_questions(
             )
 
 
-# Of the categories, as in the published file.
+# Shares of the categories, as in the published file.
 SHARES = dict(zip(Category, (0.14, 0.16, 0.05, 0.42, 0.23), strict=True))
 
 
 def generate_questions(
     world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random
 ) -> list[GeneratedQuestion]:
-    """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
+    """Return at most `count` questions, by each category's share: fewer if not enough was said for one."""
     mentions = MentionedFacts(
         world.speakers,
         {n: moment.date() for n, moment in enumerate(world.dates, start=1)},
         turns,
     )
-    # Rounded shares, one of each at least where the count allows, the rest single-hop.
+    # Rounded shares, at least one of each if the count allows, the rest single-hop.
     counts = {
         category: max(round(count * share), 1) for category, share in SHARES.items()
     }
@@ -358,7 +356,7 @@ def generate_questions(
     generated_questions: list[GeneratedQuestion] = []
 
     def take(candidates: Iterable[GeneratedQuestion], limit: int) -> None:
-        """Add candidates in random order; no text twice."""
+        """Add candidates in random order, without duplicate texts."""
         fresh: dict[str, GeneratedQuestion] = {}
         for candidate in candidates:
             fresh.setdefault(candidate.text, candidate)

@@ -1,4 +1,4 @@
-"""The event graph: what befell two people, when, with whom and by what cause, whether or not it is ever asked about."""
+"""The event graph: the events in two people's lives with times, people and causes, asked about or not."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from pytest_ltm.language.numbers import ONES
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """Something true of one person."""
+    """An event or state of one person."""
 
     id: str
-    """`E<number>`, from 1, by sessions."""
+    """`E<number>`, from 1, in order of sessions."""
     who: str
     kind: str
-    """Key of `kinds`."""
+    """A key of `tellable_kinds`."""
     session: int
-    """In which it is told, from 1."""
+    """The session in which it is told, from 1."""
     on: date | None = None
-    """The day it happened; None for what has no date."""
+    """The day of the event; None if it has no date."""
     roles: Mapping[str, str]
-    """Who, what, where ...: role -> value."""
+    """Values by role: who, what, where ..."""
     causes: tuple[str, ...] = ()
-    """Ids of the events that it came of."""
+    """Ids of its causes."""
     plan: date | None = None
-    """First day of the month in which the person means to take the next step."""
+    """First day of the month in which the person plans to take the next step."""
     beside: bool = False
-    """It is told in passing, and nobody asks about it there and then."""
+    """Whether it is told as an aside, without a question in the conversation."""
     after: str = ""
-    """Id of the event that this one brings up to date: what was true before is so no longer."""
+    """Id of the event that this one supersedes."""
 
 
 class World(Struct, frozen=True):
-    """Two people, the days they talk, and their events."""
+    """Two people, the days on which they talk, and their events."""
 
     speakers: tuple[str, str]
     dates: tuple[datetime, ...]
-    """Of the sessions, in order, aware."""
+    """Dates of the sessions, in order, aware."""
     events: tuple[Event, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -68,30 +68,32 @@ class World(Struct, frozen=True):
         }
 
 
-# --- How long each session is and where in it something is told, before anybody knows
-# what.
+# --- The length of each session and the positions of events in it, planned before the
+# events themselves.
 
-# Turns of the shortest session: greetings, one thing told with one question about it,
-# goodbyes.
+# Turns of the shortest session: greetings, one event with one question about it,
+# farewells.
 SHORTEST = 7
 _AROUND = 4
 _FIRST_YEARS = (2021, 2025)
 
 
 class Outline(Struct, frozen=True):
-    """One session to be."""
+    """The outline of one session."""
 
     number: int
     moment: datetime
     first: int
-    """Which speaker (0 or 1) begins."""
+    """The index (0 or 1) of the speaker who begins."""
     blocks: tuple[int, ...]
-    """What stands between greetings and goodbyes: n > 0: something is told, with n questions about it; 0: one turn of
-    small talk. Speakers alternate through all of it."""
+    """The blocks between greetings and farewells, throughout which speakers alternate.
+
+    n > 0: an event with n questions about it; 0: one turn of small talk.
+    """
 
 
 def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outline]:
-    """Return sessions with as many turns in all."""
+    """Return sessions with this total number of turns."""
     day = datetime(
         rng.randint(*_FIRST_YEARS),
         rng.randint(1, 12),
@@ -112,7 +114,7 @@ def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outl
 
 
 def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
-    """Return lengths that differ by up to a third, and never fall below SHORTEST."""
+    """Return lengths that differ by up to a third, and are never below SHORTEST."""
     spare = turns - SHORTEST * sessions
     weights = [rng.uniform(0.65, 1.35) for _ in range(sessions)]
     shares = [int(spare * weight / sum(weights)) for weight in weights]
@@ -122,7 +124,7 @@ def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]
 
 
 def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
-    """Return blocks of together as many turns: 1 + 2n for something told, 1 for small talk."""
+    """Return blocks with this total number of turns: 1 + 2n for an event, 1 for small talk."""
     numbers: list[int] = []
     while turns >= 3:
         questions = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
@@ -135,25 +137,25 @@ def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-# --- The texts that template-made conversations consist of, read from the YAML files
-# beside this module.
+# --- The texts of template-made conversations, read from YAML files next to this
+# module.
 
-# In the place of a detail's question: the detail is a number of years, and the kind's
+# In place of a detail's question: the detail is a number of years, and the kind's
 # question asks for the year.
 SINCE = "since"
 _FOLDER = Path(__file__).parent / "texts"
 
 
 class Detail(Struct, frozen=True):
-    """One thing more about what somebody tells: the other asks, the teller answers."""
+    """An additional detail of something told: the other speaker asks, the teller answers."""
 
     role: str
     ask: str
     tell: str
     question: str
-    """About the teller in the third person; SINCE: see there; "": nothing can be asked about it."""
+    """Asks about the teller in the third person; may be SINCE; "" if it cannot be asked about."""
     caption: str = ""
-    """Of the photo that comes with the answer."""
+    """The caption of the photo that comes with the answer."""
 
 
 class Tellable(Struct, frozen=True, kw_only=True):
@@ -162,37 +164,37 @@ class Tellable(Struct, frozen=True, kw_only=True):
     key: str
     details: tuple[Detail, ...]
     did: str = ""
-    """A step: what happened, after "I"."""
+    """For a step: the event, after "I"."""
     do: str = ""
-    """A step: the same, after "did somebody"."""
+    """For a step: the same, after "did somebody"."""
     tell: str = ""
-    """Of all but steps: the sentence it is told with."""
+    """For others: the sentence that tells it."""
     gist: str = ""
-    """Of all but steps: the same after a name."""
+    """For others: the same after a name."""
     role: str = ""
-    """What that sentence tells."""
+    """The role that the sentence tells."""
     question: str = ""
     since: str = ""
     chance: bool = False
-    """A step that nobody plans."""
+    """A step that is not planned."""
     conclusions: tuple[tuple[str, str], ...] = ()
-    """Traits: questions that nobody answers in the conversation, and what one concludes."""
+    """For traits: questions not answered in the conversation, with the conclusions."""
 
 
 class Storyline(Struct, frozen=True, kw_only=True):
-    """A storyline: steps of which each is a cause of the next, about one theme."""
+    """A storyline: steps on one theme, each a cause of the next."""
 
     name: str
     theme: str
     """The pool of its themes."""
     listing: str
-    """The question for all themes that one speaker had."""
+    """The question for all themes of one speaker."""
     steps: tuple[Tellable, ...]
     endless: bool = False
 
     @property
     def roles(self) -> frozenset[str]:
-        """All roles that its texts name, without the theme."""
+        """All roles in its texts, except the theme."""
         names = set[str]()
         for detail in chain.from_iterable(step.details for step in self.steps):
             names.add(detail.role)
@@ -201,7 +203,7 @@ class Storyline(Struct, frozen=True, kw_only=True):
 
 
 class Habit(Struct, frozen=True, kw_only=True):
-    """Something that a speaker does in one way, later in another."""
+    """Something that a speaker does in one way, and later in another."""
 
     key: str
     pool: tuple[str, ...]
@@ -210,7 +212,7 @@ class Habit(Struct, frozen=True, kw_only=True):
     latest: str
     """The question for the latest value."""
     listing: str
-    """The question for all of them."""
+    """The question for all values."""
 
 
 def brace_names(text: str) -> set[str]:
@@ -220,13 +222,13 @@ def brace_names(text: str) -> set[str]:
 
 @cache
 def load_texts(name: str) -> Any:
-    """Return what a file holds: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose), `prompts`."""
+    """Load a file: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose) or `prompts`."""
     return load_yaml(_FOLDER / f"{name}.yml").value
 
 
 @cache
 def load_storylines() -> dict[str, Storyline]:
-    """Return the storylines by name, in the order of the file."""
+    """Return the storylines by name, in file order."""
     storylines = {}
     for row in load_texts("storylines"):
         steps = (
@@ -239,7 +241,7 @@ def load_storylines() -> dict[str, Storyline]:
 
 @cache
 def personal_topics() -> tuple[Tellable, ...]:
-    """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
+    """Return permanent facts that speakers may tell of themselves: topics, and traits with conclusions."""
     topics = []
     for sort in ("topic", "trait"):
         for row in load_texts("personas")[f"{sort}s"]:
@@ -249,7 +251,7 @@ def personal_topics() -> tuple[Tellable, ...]:
 
 @cache
 def load_habits() -> tuple[Habit, ...]:
-    """Return what may change."""
+    """Return the facts that may change."""
     habits = []
     for row in load_texts("personas")["habits"]:
         key = f"habit/{row['key']}"
@@ -286,7 +288,7 @@ def tellable_kinds() -> dict[str, Tellable]:
 
 
 def draw_value(role: str, rng: random.Random) -> str:
-    """Return a value of the role's pool."""
+    """Draw a value from the role's pool."""
     pool = {**load_texts("pools"), **load_texts("personas")["values"]}[role]
     if isinstance(pool, list):
         return str(rng.choice(pool))
@@ -297,7 +299,7 @@ def draw_value(role: str, rng: random.Random) -> str:
 
 
 def draw_values(roles: Iterable[str], rng: random.Random) -> dict[str, str]:
-    """Return a value for each role."""
+    """Draw a value for each role."""
     return {role: draw_value(role, rng) for role in sorted(roles)}
 
 
@@ -308,30 +310,30 @@ def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
     return Tellable(**{**row, **fields, "key": key})
 
 
-# --- Weaving the event graph: which storylines two people live through, and what of it
-# they tell in which session.
+# --- Weaving the event graph: the storylines of two people, and the events told in each
+# session.
 
-# So many events are told in passing, for each turn between greetings and farewells.
+# The number of asides per turn between greetings and farewells.
 _BESIDE = 0.27
 _ABOUT_ONESELF = 0.22
 _HABIT = 0.1
 _GO_ON = 0.6
 _MOST_OPEN = 6
 _PLAN = 0.25
-# How long ago something was when it is told: most often in the last two weeks.
+# How many days before the telling an event was: most often within two weeks.
 DAYS_AGO = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40)
 _TRIES = 60
 _TRIES_OF_THE_ENDLESS = 2_000
 
 
 class _Open(Struct, frozen=True):
-    """A storyline that goes on."""
+    """An ongoing storyline."""
 
     line: Storyline
     roles: dict[str, str]
     last: Event
     step: int
-    """Of the next event."""
+    """The index of the next event's step."""
 
     def may_be_told(self, session: int, today: date) -> bool:
         """Whether the next step may be told: not on the same day, and not before it was planned."""
@@ -342,7 +344,7 @@ class _Open(Struct, frozen=True):
 def weave_world(
     speakers: tuple[str, str], outlines: Sequence[Outline], rng: random.Random
 ) -> World:
-    """Return the world in which each block of the outlines tells one event, of the speaker whose turn it is."""
+    """Return the world in which each block of the outlines tells one event of the speaker whose turn it is."""
     weaver = _Weaver(speakers, rng)
     events = []
     for outline in outlines:
@@ -360,7 +362,7 @@ def weave_world(
 
 
 class _Weaver:
-    """What has been used up and what goes on, while the sessions go by."""
+    """The used-up and ongoing storylines while sessions are generated."""
 
     def __init__(self, speakers: tuple[str, str], rng: random.Random) -> None:
         self._rng = rng
@@ -373,7 +375,7 @@ class _Weaver:
         self._values: dict[str, list[str]] = {}
 
     def event(self, speaker: str, outline: Outline, *, beside: bool = False) -> Event:
-        """Return what the speaker tells next; `beside`: in passing, so that no plans are told."""
+        """Return the speaker's next event; `beside`: as an aside, without plans."""
         if beside:
             return structs.replace(
                 self._lived(speaker, outline, plans=False), beside=True
@@ -386,8 +388,7 @@ class _Weaver:
             roles = draw_values(names, self._rng)
             return self._event(speaker, kind, outline, roles)
         if draw > 1 - _HABIT:
-            # one that the speaker has not yet been through all values of; of those told
-            # before not each is taken up
+            # not all of its values were told yet; of those begun, not each is continued
             open_habits = [
                 habit
                 for habit in self._habits[speaker]
@@ -513,12 +514,12 @@ class _Weaver:
 def _deal_out(
     things: Sequence[object], speakers: tuple[str, str], rng: random.Random
 ) -> dict[str, list]:  # type: ignore[type-arg]
-    """Return the things dealt out to the two, in random order."""
+    """Distribute the things between the two speakers in random order."""
     mixed = rng.sample(things, len(things))
     return {speaker: mixed[number::2] for number, speaker in enumerate(speakers)}
 
 
-# --- Dates as people tell them, and what they mean on the day they are told.
+# --- Dates in people's words, and their meaning on the day they are spoken.
 
 _WEEK = 7
 _SATURDAY = 5
@@ -526,7 +527,7 @@ _FEW_DAYS = 10
 
 
 def date_phrase(on: date, told_day: date, rng: random.Random) -> str:
-    """Return a way to say on the day `told_day` when something was that happened `on` an earlier day."""
+    """Return a phrase, spoken on `told_day`, for the time of an event `on` an earlier day."""
     ago = (told_day - on).days
     lines = [f"on {on.day} {MONTHS[on.month - 1]}"]
     if ago == 1:
@@ -547,7 +548,7 @@ def date_phrase(on: date, told_day: date, rng: random.Random) -> str:
 
 
 def phrase_meaning(words: str, told_day: date) -> str:
-    """Return the date that the words mean when they are said on the day `told_day`, as a gold answer has it."""
+    """Return the date that a phrase means when spoken on `told_day`, in the form of gold answers."""
     meanings = {
         "yesterday": gold_day(told_day - timedelta(1)),
         "last week": f"The week before {gold_day(told_day)}",
@@ -566,12 +567,12 @@ def phrase_meaning(words: str, told_day: date) -> str:
     if match is None:
         raise ValueError(f"no date: {words!r}")
     day = date(told_day.year, MONTHS.index(match[2]) + 1, int(match[1]))
-    # the latest day of that name
+    # the latest day with that name
     return gold_day(day if day <= told_day else day.replace(year=told_day.year - 1))
 
 
 def gold_day(on: date) -> str:
-    """Return the day as gold answers have it: `7 May 2023`."""
+    """Return the day in the form of gold answers: `7 May 2023`."""
     return f"{on.day} {gold_month(on)}"
 
 

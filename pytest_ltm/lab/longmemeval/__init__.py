@@ -1,3 +1,3 @@
-"""New LongMemEval questions without a model: users' attributes told in passing, and golds by construction."""
+"""New LongMemEval questions without a model: user attributes mentioned in passing, golds by construction."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One compiled history: evidence and fillers in their places, with dates, within the length that was asked for."""
+"""Compiles one history: evidence and fillers in their places, with dates, within the requested length."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pytest_ltm.lab.longmemeval.session_text import (
     write_session,
 )
 
-# The fields that a compiled record takes over as they are.
+# The fields that are copied into a compiled record.
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")
 
 
@@ -44,20 +44,20 @@ class Evidence(Struct, frozen=True):
 
     id: str
     when: str
-    """As the file writes it."""
+    """As written in the file."""
     moment: datetime
     turns: list[dict[str, Any]]
-    """As the file has them."""
+    """As in the file."""
 
 
 class NeedleRecord(Struct, frozen=True):
-    """A question and its evidence."""
+    """A question with its evidence."""
 
     fields: Mapping[str, Any]
-    """Those of ASKED."""
+    """The fields in ASKED."""
     asked_at: datetime
     evidence: tuple[Evidence, ...]
-    """In the order of their dates."""
+    """In order of their dates."""
     where: str
     """File and question, for errors."""
 
@@ -67,7 +67,7 @@ class NeedleRecord(Struct, frozen=True):
         return str(self.fields["question_id"])
 
     def user_text(self) -> str:
-        """Return all that the user says in the evidence."""
+        """Return all of the user's words in the evidence."""
         return user_text(self.turns)
 
     @property
@@ -76,7 +76,7 @@ class NeedleRecord(Struct, frozen=True):
         return list(chain.from_iterable(session.turns for session in self.evidence))
 
     def stems_of_needle(self) -> frozenset[str]:
-        """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
+        """Return the stems of the question and the marked turns, or of all user turns if none is marked."""
         marked = [turn for turn in self.turns if turn.get("has_answer") is True]
         if marked:
             text = "\n".join(turn["content"] for turn in marked)
@@ -86,12 +86,12 @@ class NeedleRecord(Struct, frozen=True):
 
 
 def user_text(turns: Iterable[Mapping[str, Any]]) -> str:
-    """Return all that the user says in turns."""
+    """Return all of the user's words in these turns."""
     return "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
 
 
 def read_needles(path: Path) -> Iterator[NeedleRecord]:
-    """Yield every question of a file; DatasetError for a file without records or with one that cannot be used."""
+    """Yield every question of a file; DatasetError for a file without records, or with an unusable one."""
     for entry in LongMemEvalFile(path).entries:
         yield parse_needle(
             json.loads(part_of(path, entry.start, entry.end)), f"{path}: {entry.id}"
@@ -99,7 +99,7 @@ def read_needles(path: Path) -> Iterator[NeedleRecord]:
 
 
 def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
-    """Return a record's question with the sessions that it cites, or all of them where it cites none."""
+    """Return a record's question with the sessions that it cites, or with all of them if it cites none."""
     with faults_of_data():
         record = read_record(Field(raw, where))
     talk = raw["haystack_sessions"]
@@ -125,7 +125,7 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     return NeedleRecord(fields, record.at, tuple(ordered), where)
 
 
-# --- Sessions from files: JSON lists of records, or of sessions; only one of them in
+# --- Sessions from files (JSON lists of records or sessions), with one of them in
 # memory at a time.
 
 _TURNS = ("turns", "messages")
@@ -133,9 +133,9 @@ _IN_MEMORY = 4
 
 
 class Corpus:
-    """A file of sessions; `evidence_only`: of records, only the sessions that they cite.
+    """A file of sessions; `evidence_only` restricts records to the sessions that they cite.
 
-    Raises DatasetError for a file that holds neither records nor sessions.
+    Raises DatasetError for a file without records or sessions.
     """
 
     def __init__(self, path: Path, *, evidence_only: bool = False) -> None:
@@ -144,12 +144,12 @@ class Corpus:
         self._slices = tuple(iter_record_slices(path))
         if not self._slices:
             raise DatasetError(f"{path}: holds no sessions to fill with")
-        # records are large: few of them are in memory at a time
+        # records are large, so only a few are kept in memory
         self._item = lru_cache(maxsize=_IN_MEMORY)(self._read_sessions)
-        self._item(0)  # a wrong file is told of at once
+        self._item(0)  # reports an invalid file at once
 
     def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        """Yield every session once, with its id, in a random order that takes one of each record in turn."""
+        """Yield every session once, with its id, in random order, alternating between records."""
         order = rng.sample(range(len(self._slices)), len(self._slices))
         turn = 0
         while order:
@@ -162,7 +162,7 @@ class Corpus:
             turn += 1
 
     def _read_sessions(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Return the sessions of an entry with their ids: a record, a list of turns, or an object that has one."""
+        """Return the sessions of an entry with their ids: a record, a list of turns, or an object with one."""
         raw = part_of(self.path, *self._slices[place])
         try:
             item = Field(json.loads(raw), f"{self.path}: entry {place + 1}")
@@ -218,27 +218,26 @@ def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
     return [{"role": turn.role, "content": turn.content} for turn in turns]
 
 
-# --- Where evidence stands in a history, and when every session was.
+# --- The positions of evidence in a history, and the dates of all sessions.
 
 MAY = datetime(2023, 5, 1, tzinfo=timezone.utc)
-# So long before the first evidence a history begins, if that was not in May 2023.
+# How long before the first evidence a history begins, unless that is in May 2023.
 LEAD = timedelta(days=30)
 _MINUTE = timedelta(minutes=1)
 
 
 def evidence_places(rng: Random, evidence: int, total: int) -> list[int]:
-    """Return where the evidence stands among all sessions, from 0 and in order; every choice is equally likely."""
+    """Draw the indices of the evidence among all sessions, in order; every choice is equally likely."""
     return sorted(rng.sample(range(total), evidence))
 
 
 def session_dates(
     rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked_at: datetime
 ) -> list[datetime]:
-    """Return the dates of all sessions, none before the one in front of it.
+    """Return the dates of all sessions, in ascending order.
 
-    `anchors`: the places and dates of the evidence, in order. A session that stands
-    behind the last of them is dated before the question, or with the last evidence
-    where that is later than the question.
+    `anchors`: the indices and dates of the evidence, in order. A session after the last of them is dated before the
+    question, or with the last evidence if that is later than the question.
     """
     first = anchors[0][1]
     last = anchors[-1][1]
@@ -251,7 +250,7 @@ def session_dates(
     ]
     moments: list[datetime] = []
     for (place, start), (following, end) in pairwise(fixed):
-        # to the minute, from `start` up to `end`, not at it if there is a minute in
+        # to the minute, from `start` up to `end`, excluding it if there is a minute in
         # between
         minutes = max(0, (end - start) // _MINUTE - 1)
         drawn = sorted(rng.randint(0, minutes) for _ in range(following - place - 1))
@@ -259,11 +258,11 @@ def session_dates(
     return moments[:-1]
 
 
-# A history is long enough when it lacks less than this share of its tokens.
+# A history is complete when it lacks less than this share of its tokens.
 CLOSE = 0.005
 # A history that lacks more than this share is refused.
 LACKING = 0.1
-_IN_VAIN = 20  # after as many fillers in a row that do not fit, the search ends
+_IN_VAIN = 20  # the search ends after this many misfitting fillers in a row
 
 
 def compile_history(
@@ -275,13 +274,12 @@ def compile_history(
     sessions: int | None = None,
     tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Return the record with its history, in the published schema, its sessions in the order of their dates.
+    """Return the record with its history in the published schema, with sessions in order of their dates.
 
-    Its length is given in `sessions`, or at most in `tokens`; without either it is the
-    evidence alone. Raises DatasetError where the evidence alone is longer than asked
-    for, and where the fillers run out.
+    Its length is given in `sessions`, or as a maximum in `tokens`; without either it is the evidence alone. Raises
+    DatasetError if the evidence alone is too long, or if the fillers run out.
     """
-    # by question: a history does not depend on how many are made
+    # seeded per question: a history does not depend on their number
     rng = Random(f"longmemeval history {seed} {record.id}")
     supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
     chosen: list[FillerSession] = []
@@ -299,7 +297,7 @@ def compile_history(
             )
     elif tokens is not None:
         chosen = _fill_tokens(record, supply, tokens, count)
-    # the last ones had to fit into what was left, so they are short
+    # the last ones had to fit into the remaining space, so they are short
     rng.shuffle(chosen)
     total = len(record.evidence) + len(chosen)
     places = evidence_places(rng, len(record.evidence), total)
@@ -355,14 +353,14 @@ def _fill_tokens(
     return filler_sessions
 
 
-# --- Which fillers may not stand beside a question: they might contradict its evidence,
-# or be more of it.
+# --- Fillers that must not be combined with a question: they might contradict its
+# evidence, or add to it.
 
-_SHARED = 0.75  # A session in which the user says this share of the question's words is about the same thing
+_SHARED = 0.75  # of the question's words in a session mean the same subject
 
 
 class Clash:
-    """Tells what would clash with one question and its evidence."""
+    """Detects fillers that clash with one question and its evidence."""
 
     def __init__(self, record: NeedleRecord) -> None:
         self._ids = {session.id for session in record.evidence}
@@ -371,7 +369,7 @@ class Clash:
         self._themes = themes_in(record.user_text())
 
     def with_session(self, name: str, user_text: str) -> bool:
-        """Return whether a session of a file would clash: the evidence itself, of its theme, or near the question."""
+        """Return whether a file's session clashes: it is evidence, shares its theme, or is close to the question."""
         if name in self._ids or self._themes & themes_in(user_text):
             return True
         return len(self._question & content_stems(user_text)) >= _SHARED * len(
@@ -379,12 +377,12 @@ class Clash:
         )
 
     def allowed_mentions(self, person: str) -> Mentions:
-        """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
+        """Return what fillers may mention of the user: nothing with the same theme or words."""
         return Mentions(person, self._themes, self._needle_stems, backwards=True)
 
 
 def themes_in(text: str) -> frozenset[str]:
-    """Return the themes of which a generated request stands in the text."""
+    """Return the themes whose generated requests occur in the text."""
     themes = set[str]()
     for theme in load_themes().values():
         if any(request.text in text for request in theme.requests):
@@ -392,8 +390,7 @@ def themes_in(text: str) -> frozenset[str]:
     return frozenset(themes)
 
 
-# --- What stands around the evidence: sources of filler sessions, and the one that
-# needs no corpus.
+# --- Sources of filler sessions, including one that needs no corpus.
 
 
 class FillerSession(Struct, frozen=True):
@@ -404,21 +401,21 @@ class FillerSession(Struct, frozen=True):
     tokens: int
 
 
-# A source of fillers, which draws those of one question's history: the same ones for a
+# A source of fillers, which draws those for one question's history, reproducibly by
 # seed.
 Fillers: TypeAlias = "GeneratedFillers | MixedFillers"
-# Fillers for one history: returns another one of at most so many tokens, None where
-# there is none that fits.
+# Fillers for one history: returns another one with at most that many tokens, or None if
+# none fits.
 Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
 
 
 class GeneratedFillers(Struct, frozen=True):
-    """Endless task-oriented sessions, in which the user mentions other things, as in the published mixture."""
+    """Endless task-oriented sessions in which the user mentions other things, as in the published mixture."""
 
     count: Callable[[str], int]
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
-        """Return fillers of which none is about anything that the question or its evidence speaks of."""
+        """Return fillers that are not about anything in the question or its evidence."""
         rng = Random(seed)
         mentions = Clash(record).allowed_mentions(record.id)
 
@@ -432,8 +429,7 @@ class GeneratedFillers(Struct, frozen=True):
                 rng, theme_of(rng), self.count, tokens=size, mentions=mentions.next
             )
             tokens = sum(self.count(turn["content"]) for turn in turns)
-            # a session may come out longer than asked for, because sentences are never
-            # cut
+            # a session may be longer than requested, because sentences are never cut
             if room is not None and tokens > room:
                 return None
             return FillerSession(f"task_{rng.getrandbits(32):08x}", turns, tokens)
@@ -444,7 +440,7 @@ class GeneratedFillers(Struct, frozen=True):
 # --- The published mixture of fillers: half of them evidence of other questions, the
 # rest in equal parts from files.
 
-_TRIES = 40  # sessions to try for one that fits into what is left
+_TRIES = 40  # sessions to try for one that fits into the remaining space
 
 
 class MixedFillers(Struct, frozen=True):
@@ -456,7 +452,7 @@ class MixedFillers(Struct, frozen=True):
     count: Callable[[str], int]
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
-        """Return the fillers of one question: none twice, none that clashes with it, the same ones for a seed."""
+        """Return the fillers of one question, reproducibly by seed, without repetition or clashes."""
         rng = Random(seed)
         clash = Clash(record)
         used = set[str]()
@@ -492,9 +488,9 @@ class MixedFillers(Struct, frozen=True):
 
 
 def write_histories(path: Path, records: Iterable[dict[str, Any]]) -> tuple[int, int]:
-    """Write the records to a file, which appears when all are in it; return how many, and how many bytes.
+    """Write the records to a file, which appears when it is complete; return the number of records and bytes.
 
-    Raises DatasetError for what cannot be written.
+    Raises DatasetError if it cannot be written.
     """
     part = path.with_name(f"{path.name}.part")
     try:

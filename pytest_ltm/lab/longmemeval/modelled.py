@@ -1,9 +1,8 @@
-"""Evidence sessions written by a model, and questions curated by one.
+"""Evidence sessions written, and questions curated, by a model.
 
-Of a session the question, its gold and what must be said are ours, the words are not.
+The question of a session, its gold and the required facts are ours, the words are not.
 
-What the model wrote is checked: everything that the question needs stands in the marked
-turn, and in no other of the user's.
+The model's text is checked: the marked turn contains everything that the question needs, and no other user turn does.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ from pytest_ltm.lab.longmemeval.session_text import (
 
 ROUNDS = (2, 4)
 _REPLY_WORDS = 150
-# This share of the words that say what is told must be in the message; names, numbers
-# and days must be in any case.
+# The share of the words stating a fact that the message must contain; names, numbers
+# and days are always required.
 _ENOUGH = 0.5
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
 _FIRST_PERSON = {"i", "my", "me", "mine", "we", "our", "us"}
 
 
 class RoundOutline(Struct, frozen=True):
-    """What a message is about, and what comes out in it and in its answer."""
+    """The topic of a message, with what it and its answer reveal."""
 
     wants: str
     aside: Aside
@@ -64,20 +63,20 @@ class SessionOutline(Struct, frozen=True):
 
     rounds: tuple[RoundOutline, ...]
     fixed: tuple[str, ...]
-    """What must stand in the message that is evidence, as it is."""
+    """Texts that the evidence message must contain verbatim."""
     place: str
     """Its name in errors."""
 
 
 _Turn: TypeAlias = dict[str, Any]
-# From a session to be written to its turns; DatasetError if the model cannot do it.
+# Writes the turns of an outlined session; DatasetError if the model fails.
 Writes: TypeAlias = "Callable[[SessionOutline, Model], list[_Turn]]"
 
 
 def write_record(
     needle: Needle, seed: str, model: Model, writes: Writes
 ) -> dict[str, Any]:
-    """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
+    """Return the record of a question with sessions made by `writes`. DatasetError if the model fails."""
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
     values = [fact.value for fact in needle.world]
@@ -94,8 +93,8 @@ def write_record(
                 aside = message.aside
             else:
                 aside = mentions.next(message.theme) or Aside()
-                # by chance a mention may have the very words that only the evidence
-                # may have
+                # by chance a mention may contain exactly the words reserved for the
+                # evidence
                 if words and not _lacking_words(aside.said, words):
                     aside = Aside()
             wants = f"{request.text} {aside.request}".strip()
@@ -109,7 +108,7 @@ def write_record(
 
 @cache
 def session_prompts() -> dict[str, str]:
-    """Return what a model is asked, by step, and the words that are filled in."""
+    """Return the model's prompts by step, and words to fill in."""
     texts: dict[str, str] = load_yaml(
         Path(__file__).parent / "texts" / "prompts.yml"
     ).value
@@ -137,11 +136,10 @@ def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
 
 
 def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
-    """Return the turns of a session for which the model was asked one by one.
+    """Return the turns of a session, each requested from the model separately.
 
-    As the person it knows what the person wants and lets slip, as the assistant only
-    what has been said (and the list that it makes up): the self-chat of LongMemEval (Wu
-    et al., 2025).
+    As the user it knows the request and what to reveal, as the assistant only the conversation so far (and the list
+    that it makes up): the self-chat of LongMemEval (Wu et al., 2025).
     """
     turns: list[_Turn] = []
     for number, outline in enumerate(talk.rounds, start=1):
@@ -173,7 +171,7 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
 def words_to_keep(
     evidence_session: EvidenceSession, values: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return what must stand in the message as it is: numbers and days, and of names and gold values their words."""
+    """Return the verbatim parts of the message: numbers and days, and the words of names and gold values."""
     aside = evidence_session.aside.said
     exact = {
         *_NUMBER.findall(aside),
@@ -190,7 +188,7 @@ def words_to_keep(
 
 
 def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
-    """Return the turns of a session, the evidence marked; ValueError with what is wrong."""
+    """Return the turns of a session with the evidence marked; ValueError with the fault."""
     rounds = len(talk.rounds)
     require(
         isinstance(value, list) and len(value) == rounds,
@@ -206,7 +204,7 @@ def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
 
 
 def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
-    """Return a turn of a round, marked if it is evidence; ValueError with what is wrong."""
+    """Return a turn of a round, marked if it is evidence; ValueError with the fault."""
     text = text_field(
         value, "text", f"round {number} must have a text of the {role}."
     ).strip()
@@ -248,10 +246,10 @@ def _lacking_words(text: str, words: Sequence[str]) -> list[str]:
 
 
 # --- Questions curated by a model: attribute, background, question and answer,
-# statements (Wu et al., 2025, 3.2). Kinds, dates and ids are ours. What does not hold,
-# as far as rules can tell, is asked for again, a few times.
+# statements (Wu et al., 2025, 3.2). Kinds, dates and ids are ours. Outputs that fail
+# the rules are requested again, a few times.
 
-# How many evidence statements a question of each type has, at least and at most.
+# The minimum and maximum number of evidence statements by question type.
 STATEMENTS = {
     "single-session-user": (1, 1),
     "single-session-assistant": (1, 1),
@@ -260,20 +258,19 @@ STATEMENTS = {
     "temporal-reasoning": (1, 3),
     "knowledge-update": (2, 2),
 }
-# A statement is made at most so many days before the question.
+# The maximum days between a statement and the question.
 MOST_DAYS = 300
-# This share of an answer's words must stand in the statement that tells it.
+# The share of an answer's words that its statement must contain.
 _HELD = 0.6
-# Types whose answers stand in a statement as they are, and do not have to be worked
-# out.
+# Types whose answers appear in a statement directly, without being derived.
 _TOLD = ("single-session-user", "knowledge-update")
 
 
 class Statement(Struct, frozen=True):
-    """What a person says in one session, or has an assistant make up."""
+    """A person's statement in one session, or a request that an assistant make something up."""
 
     days: int
-    """Before the question."""
+    """Days before the question."""
     theme: str
     aside: Aside
 
@@ -286,9 +283,9 @@ def curated_record(
     writes: Writes,
     earlier_questions: Collection[str],
 ) -> dict[str, Any]:
-    """Return a record whose every part the model wrote, with the steps under `curation`; DatasetError if it cannot.
+    """Return a record written entirely by the model, with the steps under `curation`; DatasetError if it fails.
 
-    `earlier_questions`: the questions that there are.
+    `earlier_questions`: the existing questions.
     """
     rng = Random(f"longmemeval curated {seed} {number}")
     place = f"question {number + 1}"
@@ -340,8 +337,8 @@ def curated_record(
         for statement in statements
     )
     world: tuple[WorldFact, ...] = ()
-    # the gold of a question that nobody can answer is in no statement, and that of a
-    # rubric in no words of its own
+    # an unanswerable question's gold is in no statement, and a rubric's not in its own
+    # words
     if kind.type in _TOLD and not kind.abstains:
         world = (WorldFact(sessions[-1].at, attribute, question["answer"]),)
     needle = Needle(
@@ -369,7 +366,7 @@ def _is_made(kind: QuestionKind) -> bool:
     return kind.type == "single-session-assistant"
 
 
-# --- Reading what a model wrote: ValueError with a sentence that it can act on.
+# --- Parsing a model's output: ValueError with a sentence that it can act on.
 
 
 def _read_text(value: Any, name: str) -> str:
@@ -381,7 +378,7 @@ def _read_text(value: Any, name: str) -> str:
 def check_question(
     value: Any, kind: QuestionKind, earlier_questions: Collection[str]
 ) -> dict[str, str]:
-    """Return question and answer; the question is the person's own, new, and does not give the answer away."""
+    """Return question and answer; the question must be personal and new, and must not reveal the answer."""
     question = _read_text(value, "question")
     answer = _read_text(value, "answer")
     words = question.casefold().replace("'", " ").split()
@@ -398,7 +395,7 @@ def check_question(
 
 
 def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statement]:
-    """Return the evidence statements, the earliest first."""
+    """Return the evidence statements, earliest first."""
     fewest, largest = STATEMENTS[kind.type]
     count = pluralize(fewest, "statement")
     if fewest < largest:

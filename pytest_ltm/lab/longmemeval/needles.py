@@ -1,4 +1,4 @@
-"""Which questions are generated, in the shares of the published file, and what users mention beside the evidence."""
+"""The questions to generate, in the shares of the published file, and what users mention besides evidence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ How = Literal[
 
 
 class WorldFact(Struct, frozen=True):
-    """Something that is true in the world from a moment on."""
+    """A fact that holds from a moment on."""
 
     at: datetime
     about: str
@@ -59,11 +59,11 @@ class WorldFact(Struct, frozen=True):
 
 
 class WorldQuery(Struct, frozen=True):
-    """What a question asks of the world."""
+    """A question about the world."""
 
     how: How
     about: tuple[str, ...]
-    """Names of facts; all of them are needed."""
+    """Names of facts, all of which are needed."""
     unit: str = ""
 
 
@@ -79,33 +79,32 @@ class Needle(Struct, frozen=True):
     """One question with its evidence."""
 
     type: str
-    """Of the data set's question types."""
+    """One of the data set's question types."""
     question: str
     answer: str | int
     asked_at: datetime
     sessions: tuple[EvidenceSession, ...]
-    """In the order of their dates."""
+    """In order of their dates."""
     world: tuple[WorldFact, ...]
     query: WorldQuery
     field: str = ""
-    """What the attribute is about, one of FIELDS; "" where that makes no difference."""
+    """The area of the attribute, one of FIELDS; "" if irrelevant."""
     abstains: bool = False
 
 
-# --- What users mention of themselves beside the evidence: other rows of the same
-# texts, told in the same ways.
+# --- Mentions that users make of themselves besides the evidence: other rows of the
+# same texts, in the same forms.
 
-_IN_THEME = 0.5  # how often a user mentions something of the theme that is talked about, if there is something left
+_IN_THEME = 0.5  # probability of mentioning something of the theme
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _Tellable: TypeAlias = "Attribute | Update | ItemSeries | Happening | Taste | Made"
 
 
 class Mentions:
-    """All that one person may mention, in a random order, and again in other words once all has been told.
+    """All possible mentions of one person in random order; repeated in other words once all are used.
 
-    What is true of a person is so wherever the person speaks; `backwards` begins at the
-    other end, so that two sources for one person seldom tell the same. Nothing is told
-    of `themes`, or in the words of `heard`.
+    A person's facts hold wherever the person speaks; `backwards` starts from the other end, so that two sources for one
+    person seldom overlap. Nothing on `themes`, or in the words of `heard`, is mentioned.
     """
 
     def __init__(
@@ -137,14 +136,14 @@ class Mentions:
             if row.theme not in themes
             and told_stems.isdisjoint(content_stems(_row_topic(row)))
         ]
-        """Rows that may be told, of a series each with an item; the last one comes first."""
+        """The allowed rows, series with one item each; taken from the end."""
         if backwards:
             self.stock.reverse()
         self._remaining: list[tuple[_Tellable, str]] = []
         self._rng = Random(f"longmemeval mentions {person} {backwards}")
 
     def next(self, theme: str) -> Aside | None:
-        """Return what is mentioned next while a theme is talked about; None if there is nothing to tell."""
+        """Return the next mention in a conversation on a theme; None if there is nothing to tell."""
         if not self._remaining:
             self._remaining = self.stock[:]
         if not self._remaining:
@@ -180,7 +179,7 @@ class Mentions:
 
 
 def _row_topic(row: _Tellable) -> str:
-    """Return the words that say what a row is about."""
+    """Return the words that identify a row's topic."""
     match row:
         case Taste():
             return " ".join(row.say)
@@ -196,7 +195,7 @@ _VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
 
 
 def fill_values(text: str, **values: object) -> str:
-    """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
+    """Fill in values, each also capitalized (`{item}`, `{Item}`); "a {item}" may become "an oak"."""
 
     def article(match: re.Match[str]) -> str:
         noun = str(values.get(match[1], ""))
@@ -209,7 +208,7 @@ def fill_values(text: str, **values: object) -> str:
 
 
 def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
-    """Return what an assistant makes up: slot -> entry, in the order in which they are listed."""
+    """Return an assistant's invention as entries by slot, in listed order."""
     if row.how == "amount":
         names = rng.sample(row.entries, min(6, len(row.entries)))
         values = rng.sample(row.values, len(names))
@@ -227,14 +226,14 @@ def written_list(row: Made, entries: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-# --- Questions whose evidence stands in one session: what the user said, what the
-# assistant said, what the user likes.
+# --- Questions with evidence in one session: statements of the user or the assistant,
+# and the user's tastes.
 
 
 def _never_told(
     needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")
 ) -> Needle:
-    """Return the question about what was never said, with the same evidence."""
+    """Return the question about something never mentioned, with the same evidence."""
     present, then = verb
     answer = (
         f"The information provided is not enough. You did not {present} {never.lacks}, "
@@ -272,7 +271,7 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
 
 
 def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
-    """Return a question about an entry of a list or table that the assistant made up."""
+    """Return a question about an entry in a list or table that the assistant made up."""
     (day,) = days_of_may(rng, 1)
     entries = draw_assistant_values(rng, row)
     slot = rng.choice(sorted(entries))
@@ -298,7 +297,7 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
 
 
 def from_taste(rng: Random, row: Taste) -> Needle:
-    """Return a request for advice that what the user once said should shape; its gold is a rubric."""
+    """Return a request for advice that should reflect an earlier statement of the user; its gold is a rubric."""
     (day,) = days_of_may(rng, 1)
     answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
     world = (
@@ -318,14 +317,13 @@ def from_taste(rng: Random, row: Taste) -> Needle:
     )
 
 
-# --- Questions whose evidence stands in several sessions: counts, sums, and what has
-# changed.
+# --- Questions with evidence in several sessions: counts, sums and changes.
 
 _BEFORE = 0.25  # the share of questions about a change that ask for the old value
 
 
 def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
-    """Return a question for the number or the sum of items that sessions mention one by one."""
+    """Return a question for the number or sum of items mentioned in separate sessions."""
     items = rng.sample(row.items, rng.randint(2, min(6, len(row.items))))
     values = [1] * len(items)
     if row.values:
@@ -365,7 +363,7 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
 
 
 def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
-    """Return a question for something that has changed: its value now, or the one before."""
+    """Return a question about a change: for the current value, or the previous one."""
     first, second = sorted(rng.sample(range(len(row.values)), 2))
     values = [row.shown.format(v=row.values[place]) for place in (first, second)]
     asked_at = late_in_year(rng)
@@ -403,8 +401,7 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     return _never_told(needle, row.never) if abstains else needle
 
 
-# --- Questions about dates: how long between, how long ago, which first, in which
-# order.
+# --- Questions about dates: intervals, time since, which first, in which order.
 
 
 class DatedQuestion(NamedTuple):
@@ -413,26 +410,26 @@ class DatedQuestion(NamedTuple):
     text: str
     answer: str
     how: How
-    """What is asked of the dates."""
+    """What is asked about the dates."""
     dates: list[datetime]
-    """Of the events, one after the other."""
+    """Dates of the events, in order."""
 
 
-# A kind of question: made by chance, for when it is asked, from the events.
+# A kind of question: made from a generator, the date of asking, and the events.
 _DatedKind: TypeAlias = (
     "Callable[[Random, datetime, Sequence[Happening]], DatedQuestion]"
 )
 
 
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
-    """Return a question about the dates of the first of some events; three of different themes are enough."""
+    """Return a question about the dates of the first of some events; three with different themes suffice."""
     make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
     asked_at = late_in_year(rng)
     question = make(rng, asked_at, rows)
     sessions = []
     world = []
     for row, date in zip(rows, question.dates, strict=False):
-        # some days after the event at most, and the user says how many
+        # at most some days after the event, and the user says how many
         late = rng.randrange(len(WORDS))
         aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
         sessions.append(
@@ -441,7 +438,7 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
             )
         )
         world.append(WorldFact(date, row.thing, row.past))
-    # of what nobody has mentioned only the name is asked for
+    # for something never mentioned, only the name is asked for
     number_asked = len(question.dates) + abstains
     things = tuple(row.thing for row in rows[:number_asked])
     query = WorldQuery(question.how, things)
@@ -496,7 +493,8 @@ def _how_long_ago(
 def _order_of(
     rng: Random, asked_at: datetime, rows: Sequence[Happening], count: int
 ) -> DatedQuestion:
-    # at least four days apart, so that no user's "three days ago" turns them round
+    # at least four days apart, so that a user's "three days ago" cannot reverse their
+    # order
     weeks = rng.sample(range(1, 12), count)
     dates = sorted(
         asked_at - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks
@@ -563,8 +561,8 @@ class QuestionKind(NamedTuple):
     abstains: bool = False
 
 
-# Of 500 questions, nearly as published: the published file has no abstention about what
-# an assistant said.
+# Of 500 questions, nearly as published: the published file has no abstention on
+# assistants' statements.
 SHARES = {
     QuestionKind("single-session-user"): 64,
     QuestionKind("single-session-assistant"): 54,
@@ -581,9 +579,9 @@ SHARES = {
 
 
 def question_kinds(count: int) -> list[QuestionKind]:
-    """Return the kinds of `count` questions, in the shares of SHARES as nearly as whole numbers allow.
+    """Return the kinds of `count` questions, in the shares of SHARES as closely as integers allow.
 
-    The kinds take turns, so that the first eleven are all of them.
+    The kinds alternate, so that the first eleven cover all of them.
     """
     total = sum(SHARES.values())
     counts: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
@@ -602,7 +600,7 @@ def question_kinds(count: int) -> list[QuestionKind]:
 
 
 def generate_needles(count: int, seed: int) -> Iterator[Needle]:
-    """Yield `count` questions; the same ones for a seed, and the first of them for a smaller count."""
+    """Yield `count` questions, reproducibly by seed; a smaller count yields a prefix."""
     decks = _Decks(Random(f"longmemeval rows {seed}"))
     for number, kind in enumerate(question_kinds(count)):
         rng = Random(f"longmemeval question {seed} {number}")
@@ -618,7 +616,7 @@ def generate_needles(count: int, seed: int) -> Iterator[Needle]:
 
 
 class _Decks:
-    """Rows in a random order, each kind's in an order of its own, from the beginning again when all have been used."""
+    """Rows in random order, shuffled by kind, and started again when all have been used."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -641,14 +639,14 @@ _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
 }
 
 
-# --- Questions as records of the published schema, with their evidence as the only
+# --- Questions as records of the published schema, with only their evidence as
 # sessions.
 
 
 def generate_records(
     count: int, seed: int, counts: Callable[[str], int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield so many records, with nothing but their evidence; the first of them for a smaller count."""
+    """Yield `count` records with nothing but their evidence; a smaller count yields a prefix."""
     for number, needle in enumerate(generate_needles(count, seed)):
         yield needle_record(needle, f"{seed} {number}", counts)
 
@@ -656,7 +654,7 @@ def generate_records(
 def needle_record(
     needle: Needle, seed: str, counts: Callable[[str], int]
 ) -> dict[str, Any]:
-    """Return the record of a question; `seed` decides its id and what its sessions say beside the evidence."""
+    """Return the record of a question; `seed` decides its id and its sessions' other contents."""
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
     sessions = []
@@ -677,13 +675,13 @@ def needle_record(
 
 
 def record_identity(seed: str, *, abstains: bool) -> tuple[str, Random]:
-    """Return the id of a question, and the source of chance for its record."""
+    """Return the id of a question, and the random generator for its record."""
     rng = Random(f"longmemeval record {seed}")
     return f"{rng.getrandbits(32):08x}{ABSTENTION if abstains else ''}", rng
 
 
 def side_mentions(needle: Needle, name: str) -> Mentions:
-    """Return what the user may mention beside the evidence."""
+    """Return the user's possible mentions besides the evidence."""
     themes = {session.theme for session in needle.sessions}
     text = needle.question
     for session in needle.sessions:
@@ -694,7 +692,7 @@ def side_mentions(needle: Needle, name: str) -> Mentions:
 def as_record(
     needle: Needle, name: str, sessions: Sequence[Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Return the question with its sessions of evidence as the file has it."""
+    """Return the question with its sessions of evidence in the form of the file."""
     names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
     return {
         "question_id": name,

@@ -1,4 +1,4 @@
-"""Sessions: rounds about one task, in which users mention things about themselves; one of them may be evidence."""
+"""Sessions: rounds about one task, in which users mention facts about themselves, one of which may be evidence."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
     Shape = Callable[[Random, "Advice", int, Count], list[str]]
 
 
-# What attributes are about: who users are, how they live, what they are in, what befell
-# them, what they own.
+# The areas of attributes: identity, habits, circumstances, events and possessions.
 FIELDS = ("person", "habits", "circumstances", "events", "things")
 _FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
 
 
 class AssistantRequest(Struct, frozen=True):
-    """What a user asks an assistant for."""
+    """A request of a user to an assistant."""
 
     text: str
     topic: str
-    """A noun phrase for it."""
+    """A noun phrase for the request."""
 
 
 class Aspect(Struct, frozen=True):
-    """One side of a theme: any of the things to do goes with any of the reasons."""
+    """One aspect of a theme: any of its actions fits any of its reasons."""
 
     name: str
     do: tuple[str, ...]
@@ -52,56 +51,56 @@ class Theme(Struct, frozen=True):
 
 
 class Never(Struct, frozen=True):
-    """A question about something similar that was never said."""
+    """A question about something similar that was never mentioned."""
 
     ask: str
     lacks: str
     has: str
-    """What was said instead."""
+    """What was mentioned instead."""
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What a question can be about, and a similar one that nobody can answer."""
+    """The subject of a question, with a similar one that cannot be answered."""
 
     key: str
     theme: str
     nod: str = ""
-    """What a reply calls it."""
+    """The assistant's term for it in a reply."""
     field: str = ""
-    """One of FIELDS; "" where that makes no difference."""
+    """One of FIELDS; "" if irrelevant."""
     words: tuple[str, ...]
-    """What no other session of the history may be about."""
+    """Words on which no other session of the history may be."""
     never: Never
 
 
 class Attribute(Subject, frozen=True, kw_only=True):
-    """Something about the user that does not change."""
+    """A permanent fact about the user."""
 
     say: tuple[str, ...]
     """Sentences that mention `{v}` in passing."""
     ask: tuple[str, ...]
     values: tuple[str, ...]
     shown: str = "{v}"
-    """How the value is written in an answer."""
+    """The value's form in an answer."""
 
 
 class Update(Subject, frozen=True, kw_only=True):
-    """Something about the user that changes; values in the order in which they may follow each other."""
+    """A changing fact about the user, with values in their possible order."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
     ask: str
     values: tuple[str, ...]
     before: str = ""
-    """The question for the old value, where there is a clear one."""
+    """The question for the old value, if there is an unambiguous one."""
     shown: str = "{v}"
 
 
 class ItemSeries(Subject, frozen=True, kw_only=True):
-    """Items mentioned one by one, to be counted or summed up."""
+    """Items mentioned separately, to be counted or summed up."""
 
     how: str
-    """`count` or `sum`."""
+    """Either `count` or `sum`."""
     say: tuple[str, ...]
     items: tuple[str, ...]
     ask: str
@@ -113,7 +112,7 @@ class Made(Subject, frozen=True, kw_only=True):
     """A list or table that an assistant makes up."""
 
     how: str
-    """`nth`, `pairs` or `amount`."""
+    """One of `nth`, `pairs` and `amount`."""
     title: str
     request: str
     entries: tuple[str, ...]
@@ -134,7 +133,7 @@ class Happening(Struct, frozen=True, kw_only=True):
 
 
 class Taste(Struct, frozen=True, kw_only=True):
-    """What advice to the user should respect."""
+    """A taste that advice to the user should respect."""
 
     theme: str
     nod: str
@@ -164,7 +163,7 @@ def load_themes() -> dict[str, Theme]:
 
 @cache
 def load_frames() -> dict[str, tuple[str, ...]]:
-    """Return the sentences around the advice, by purpose."""
+    """Return the sentences around advice, by purpose."""
     return {name: tuple(lines) for name, lines in _read_texts("frames").items()}
 
 
@@ -180,7 +179,7 @@ _FILES: Mapping[Any, str] = {
 
 @cache
 def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
-    """Return all that there is of a kind: Attribute, Update, Series, Happening, Made or Taste."""
+    """Return all rows of a kind: Attribute, Update, ItemSeries, Happening, Made or Taste."""
     rows = []
     for row in _read_texts(_FILES[kind]):
         lists = {
@@ -197,12 +196,12 @@ def _read_texts(name: str) -> Any:
     return load_yaml(_FOLDER / f"{name}.yml").value
 
 
-# --- Pieces of advice on one theme, and the shapes in which replies give them: points,
-# plans, questions, examples.
+# --- Pieces of advice on one theme, and their forms in replies: points, plans,
+# questions, examples.
 
 
 class Piece(Struct, frozen=True):
-    """One thing to do, and why."""
+    """One action with a reason."""
 
     aspect: str
     do: str
@@ -210,7 +209,7 @@ class Piece(Struct, frozen=True):
 
 
 class Advice:
-    """The pieces of a theme in a random order; each thing to do comes once before any comes again."""
+    """The pieces of a theme in random order; no action is repeated before all were used."""
 
     def __init__(self, rng: Random, theme: Theme) -> None:
         self._rng = rng
@@ -218,7 +217,7 @@ class Advice:
         self._remaining: list[tuple[Aspect, str]] = []
 
     def prefer_aspect(self, aspect: Aspect) -> None:
-        """Put what is left about an aspect in front."""
+        """Move the remaining pieces on an aspect to the front."""
         self._fill()
         self._remaining.sort(key=lambda piece: piece[0] is aspect)
 
@@ -237,7 +236,7 @@ class Advice:
 
 
 def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return points with a name each, sometimes with a list of them at the end."""
+    """Return named points, sometimes followed by a list of them."""
     wants_list = rng.random() < _LISTED
     room_for_points = room * 2 // 3 if wants_list else room
     points = list(_fit_pieces("points", rng, advice, room_for_points, count))
@@ -255,7 +254,7 @@ def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[s
 
 
 def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return what to do week by week."""
+    """Return a plan by weeks."""
     lines = [rng.choice(load_frames()["plans"])]
     room -= count(f"{lines[0]}\n")
     for week in range(1, rng.randint(4, 8)):
@@ -274,7 +273,7 @@ def write_questions(rng: Random, advice: Advice, room: int, count: Count) -> lis
 
 
 def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
-    """Return examples, with a blank line between two of them."""
+    """Return examples, separated by blank lines."""
     lines = []
     for line, _ in _fit_pieces("examples", rng, advice, room, count):
         lines += [line, ""]
@@ -297,8 +296,8 @@ def _fit_pieces(
     while True:
         piece = advice.next()
         chosen = rng.choice(load_frames()[frame])
-        # drawn even where a frame has no place for it, so that another frame changes
-        # nothing that follows
+        # drawn even if the frame has no place for it, so that the choice of frame
+        # changes nothing later
         slots = {
             "Aspect": piece.aspect,
             "aspect": f'"{piece.aspect}"',
@@ -318,18 +317,17 @@ def _fit_pieces(
         yield line, piece
 
 
-# --- Task-oriented talk: what a user asks an assistant for, and long helpful replies,
-# from an endless stock.
+# --- Task-oriented dialogue: requests of a user and long helpful replies, without end.
 
 _CACHED_LINES = 1 << 16
-# A line with all breaks behind it, which an encoding may take as one token
+# A line with the breaks after it, which an encoding may combine into one token
 _LINE = re.compile(r"[^\n]*\n+|[^\n]+")
-# The least tokens that a round needs, about.
+# The approximate minimum tokens of a round.
 LEAST = 80
 
 
 def cache_counter(counter: TokenCounter) -> Callable[[str], int]:
-    """Return the same count, faster where lines come back."""
+    """Return an equal counter that is faster for repeated lines."""
     if not counter.additive:
         return counter.count
     line = lru_cache(maxsize=_CACHED_LINES)(counter.count)
@@ -337,36 +335,37 @@ def cache_counter(counter: TokenCounter) -> Callable[[str], int]:
 
 
 def theme_of(rng: Random) -> Theme:
-    """Return any theme."""
+    """Return a random theme."""
     return load_themes()[rng.choice(sorted(load_themes()))]
 
 
-# A session is about so long, with evidence or without: 2,100 tokens on average, near
-# the published histories.
+# The range of a session's length, with or without evidence: 2,100 tokens on average,
+# close to the published histories.
 SESSION_TOKENS = (700, 3600)
-# A question and its reply are about so long, unless the session must be shorter.
+# The approximate length of a question with its reply, unless the session must be
+# shorter.
 ROUND_TOKENS = (190, 430)
-_JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
-# how likely a further question about the same thing is, after one round, two, three
+_JITTER = 0.4  # relative variation of reply lengths within a session
+# probability of a follow-up question after one round, two, three
 _GOES_ON = (
     0.7,
     0.4,
     0.1,
 )
-# The share of rounds without evidence in which users mention something about
-# themselves, as they do with it.
+# The share of rounds without evidence in which users mention a fact about themselves,
+# as they do with evidence.
 _MENTIONS = 0.7
-# how many things they say besides, each as likely as the others
+# number of side remarks, equally likely
 _BESIDES = (
     0,
     1,
     1,
     2,
 )
-# The chance that evidence stands in the first round of a session, or else in the next
-# one, and so on.
+# The probability that evidence is in the first round of a session, else in the next,
+# and so on.
 _FIRST = 0.6
-_MENTIONED = 0.4  # the share of these that tell something about themselves as well; the others are chat
+_MENTIONED = 0.4  # the share of side remarks with a fact about the user
 _GREETS = 0.3
 _THANKS = 0.3
 _CHANGES = 0.5
@@ -375,16 +374,16 @@ _NODS = 0.6
 
 
 class Aside(Struct, frozen=True):
-    """What is said in a session beside its task."""
+    """Something said in a session besides its task."""
 
     said: str = ""
-    """By the user, in passing."""
+    """The user's remark in passing."""
     nod: str = ""
-    """What a reply calls that."""
+    """The assistant's term for it in a reply."""
     request: str = ""
-    """What the user asks for in addition, for `made`."""
+    """The user's additional request, answered by `made`."""
     made: str = ""
-    """What the assistant makes up for that request."""
+    """The assistant's invention for that request."""
 
 
 def write_session(
@@ -396,11 +395,10 @@ def write_session(
     aside: Aside | None = None,
     mentions: Callable[[str], Aside | None] = lambda _theme: None,
 ) -> list[dict[str, Any]]:
-    """Return the turns of a session of about `tokens` tokens, never more unless the aside alone needs them.
+    """Return the turns of a session of about `tokens` tokens, exceeded only if the aside alone needs more.
 
-    With an aside each turn has `has_answer`: whether it holds the aside; and the
-    session keeps to its theme. `mentions` gives what else the user mentions, for a
-    theme.
+    With an aside, each turn has `has_answer`, which marks the one with the aside, and the session keeps to its theme.
+    `mentions` returns further mentions of the user on a theme.
     """
     talk = _SessionWriter(rng, theme, changes_theme=aside is None)
     rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
@@ -445,7 +443,7 @@ def write_session(
 
 
 def early_round(rng: Random, rounds: int) -> int:
-    """Return the round of a session that holds its evidence: mostly the first, as published, and rarely a late one."""
+    """Draw the round of a session that contains its evidence: mostly the first, as published."""
     place = 0
     while place < rounds - 1 and rng.random() > _FIRST:
         place += 1
@@ -453,7 +451,7 @@ def early_round(rng: Random, rounds: int) -> int:
 
 
 class _SessionWriter:
-    """What is asked and replied, round by round: a request, questions about the reply, then another request."""
+    """Generates questions and replies by round: a request, follow-up questions, then another request."""
 
     def __init__(self, rng: Random, theme: Theme, *, changes_theme: bool) -> None:
         self._rng = rng
@@ -467,11 +465,11 @@ class _SessionWriter:
 
     @property
     def theme(self) -> str:
-        """What is talked about."""
+        """The current theme."""
         return self._theme.name
 
     def question(self) -> tuple[str, str]:
-        """Return what the user asks next: how it begins, and the request."""
+        """Return the user's next question: its opening, and the request."""
         rng = self._rng
         if (
             self._rounds
@@ -510,7 +508,7 @@ class _SessionWriter:
         return ""
 
     def reply(self, tokens: int, count: Count) -> str:
-        """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
+        """Return a reply of about `tokens` tokens, longer only if its first sentence is."""
         rng = self._rng
         lines = [self._lead]
         close = rng.choice(load_frames()["closings"])
@@ -526,7 +524,7 @@ class _SessionWriter:
 def _request_text(
     rng: Random, opening: str, request: str, aside: Aside | None, besides: Sequence[str]
 ) -> str:
-    """Return the request with what is said beside it: in front, behind, or in the same sentence."""
+    """Return the request with the side remarks: before it, after it, or in the same sentence."""
     frames = load_frames()
     if aside and aside.request:
         request = f"{request} {aside.request}"
@@ -548,7 +546,7 @@ def _request_text(
 
 
 def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
-    """Return something else that the user says: about themselves, or chat."""
+    """Return another remark of the user: a personal fact, or small talk."""
     if rng.random() < _MENTIONED and (remark := mention()) and remark.said:
         return remark.said
     frames = load_frames()
@@ -561,28 +559,26 @@ def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
 
 
 def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
-    """Return how a reply takes up what was mentioned, if it does."""
+    """Return a reply's reaction to the aside, if it has one."""
     if not (aside and aside.nod) or rng.random() > _NODS:
         return ""
     return upper_first(rng.choice(load_frames()["nods"]).format(nod=aside.nod)) + " "
 
 
 def lower_first(sentence: str) -> str:
-    """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
+    """Return a sentence with a lower-case first word for use inside another, except for names and `I`."""
     first, _, remainder = sentence.partition(" ")
     if first.rstrip(",") in load_frames()["small_words"]:
         return f"{first.lower()} {remainder}"
     return sentence
 
 
-# --- Dates of a user's life: sessions by day, questions late, all in 2023.
+# --- Dates in a user's life: sessions during the day, questions late, all in 2023.
 
-# Where nothing else gives a date, sessions are dated from here to the end of the month
-# (Wu et al., 2025).
+# By default, sessions are dated from here to the end of the month (Wu et al., 2025).
 FIRST_SESSION_DATE = datetime(2023, 5, 1, tzinfo=timezone.utc)
 LAST = datetime(2023, 5, 30, tzinfo=timezone.utc)
-# How a user says, on the day of a session, when something happened: as many days ago as
-# the word's place.
+# A user's words for the day of an event; the index is the number of days ago.
 WORDS = ("today", "yesterday", "two days ago", "three days ago")
 
 
@@ -592,24 +588,24 @@ def some_time(rng: Random, day: datetime) -> datetime:
 
 
 def days_of_may(rng: Random, count: int) -> list[datetime]:
-    """Return so many sessions' dates in May 2023, on different days where there are enough, in order."""
+    """Return sorted session dates in May 2023, on different days if there are enough."""
     days = rng.sample(range(1, 28), count)
     dates = (FIRST_SESSION_DATE + timedelta(days=day) for day in days)
     return sorted(some_time(rng, date) for date in dates)
 
 
 def end_of_may(rng: Random) -> datetime:
-    """Return when a question is asked that no date of its evidence binds."""
+    """Return the time of a question that no evidence date constrains."""
     return some_time(rng, LAST)
 
 
 def late_in_year(rng: Random) -> datetime:
-    """Return when a question about dated events is asked."""
+    """Return the time of a question about dated events."""
     first = datetime(2023, 6, 1, tzinfo=timezone.utc)
     return some_time(rng, first + timedelta(days=rng.randint(0, 180)))
 
 
 def months_before(moment: datetime, months: int) -> datetime:
-    """Return the same day so many months earlier; the day must be at most the 28th."""
+    """Return the same day some months earlier; the day must be at most the 28th."""
     month_number = moment.year * 12 + moment.month - 1 - months
     return moment.replace(year=month_number // 12, month=month_number % 12 + 1)
