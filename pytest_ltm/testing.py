@@ -138,18 +138,18 @@ def run_conversation(
         seed: The seed of everything random.
         definitions: The data of scenarios, by name.
         examples: The planned examples; by default one of each scenario.
-        filler: What passes tokens; by default a CountingFiller.
-        journal: Where the conversation is recorded; one that holds a recording is
+        filler: The source of filler; by default a CountingFiller.
+        journal: The journal of the conversation; one with a recording is
             replayed first.
         opening: The first message; "" for none.
-        history: Exchanges that are told in the place of filler; time begins at the
+        history: Exchanges that are told in place of filler; time begins at the
             first one's date.
-        retries: How often a message is sent again after a TransientFault.
-        reply_timeout: Seconds that a reply may take; None for no limit.
+        retries: The maximum number of retries of a message after TransientFaults.
+        reply_timeout: Seconds allowed for a reply; None for no limit.
         **plan: Other fields of the plan.
 
     Returns:
-        How each example ended, and the transcript.
+        The endings of the examples, and the transcript.
 
     >>> def colour(ltm):
     ...     ltm.say("My favourite colour is ochre.")
@@ -254,7 +254,7 @@ def run_scenario(
     definition: Definition | None = None,
     **options: Any,
 ) -> Ending:
-    """Play one scenario alone and return how it ended.
+    """Play one scenario alone and return its ending.
 
     Args:
         scenario: The body, called with its `Ltm`.
@@ -263,7 +263,7 @@ def run_scenario(
         **options: Other parameters of `run_conversation`.
 
     Returns:
-        The verdict, or the error that took its place.
+        The verdict, or the error in its place.
 
     >>> def colour(ltm):
     ...     ltm.say("My favourite colour is ochre.")

@@ -470,7 +470,7 @@ class Conversation:
         if notice:
             self.notices.append(notice)
 
-    # --- what the script says
+    # --- actions of the script
 
     def _begin_example(self, lane: Lane) -> None:
         lane.start = self.channel.transcript.counted_tokens
@@ -500,7 +500,7 @@ class Conversation:
                 f"the journal holds an impossible jump: {error}"
             ) from error
 
-    # --- one example speaks until it waits or ends
+    # --- one example sends until it waits or ends
 
     def _speak(self, lane: Lane, request: Request | None) -> None:
         try:
@@ -700,7 +700,7 @@ class Conversation:
             lane.unprompted = lane.unprompted or self.channel.prompts
         self._ask_watcher(lane, watching)
 
-    # --- what follows from an exchange, and from an end
+    # --- consequences of exchanges and endings
 
     def _send_safely(self, send: Callable[[], Exchange]) -> None:
         try:

@@ -178,7 +178,7 @@ class ScenarioResult:
     span_label: str
     """As in the node id: `32k`, `isolated`."""
     span: int | None
-    """The memory span in tokens; None where examples are isolated."""
+    """The memory span in tokens; None if examples are isolated."""
     trial: str
     """The third label of the node id: a trial, or `<trial>.<thread>`."""
     nodeid: str
@@ -566,7 +566,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 
 def ended_early(reason: str) -> str:
-    """Return the notice of a conversation that was given up."""
+    """Return the notice of a conversation that ended early."""
     return f"the conversation ended early: {reason}"
 
 

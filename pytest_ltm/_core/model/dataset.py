@@ -160,7 +160,7 @@ class KeptHistory(Generic[T]):
     def __call__(self, thread: str) -> T:
         """Releases the previous one before the next is created: two may exceed the memory."""
         if self._last is None or self._last[0] != thread:
-            self._last = None  # lets go of the one before the next is made: two may be larger than memory
+            self._last = None  # release it first: two may exceed the memory
             self._last = thread, self._make(thread)
         return self._last[1]
 

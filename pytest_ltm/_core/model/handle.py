@@ -252,10 +252,10 @@ class LtmUser(Protocol):
         """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
 
         Args:
-            fact: Words that stand in the message in a row, whatever their case.
+            fact: Consecutive words of the message, in any case.
 
         Raises:
-            ScenarioError: If none of its messages does.
+            ScenarioError: If none of its messages mentions the fact.
         """
 
     def say(self) -> str | None:

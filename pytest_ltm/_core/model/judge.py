@@ -213,7 +213,7 @@ class Judge(Protocol):
             The reply; a `pytest_ltm.Reply` also reports usage and cost.
 
         Raises:
-            Exception: Whatever the model's client raises; it leaves the example
+            Exception: Any exception of the model's client; it leaves the example
                 Unscored, never a zero.
         """
 
@@ -489,7 +489,7 @@ def ask_judge(
 class LtmJudge:
     """The judge of a run as one example sees it: every question is recorded, cached and counted.
 
-    It is false where the run has no judge; asking then skips the example, which "needs
+    It is false if the run has no judge; asking then skips the example, which "needs
     a judge".
 
     Args:

@@ -41,7 +41,7 @@ class Say:
     tells: Mapping[str, str | None] = field(
         default_factory=dict, kw_only=True, hash=False
     )
-    """The values that it tells by what they are about, to measure what a memory makes of them: a later value replaces
+    """The values that it tells, by subject, to measure how a memory handles them: a later value replaces
     an earlier one, None withdraws it. Neither agent nor score depends on it, so it is
     in no fingerprint."""
 

@@ -133,6 +133,6 @@ def upper_first(text: str) -> str:
 def evidence_snippet(text: str, limit: int = 300) -> str:
     """Return the text as evidence: whole if short, else its beginning and end."""
     if len(text) <= limit:
-        return str(text)  # a subclass of str could not be written to journals
+        return str(text)  # a subclass of str cannot be written to journals
     half = (limit - 3) // 2
     return f"{text[:half]} … {text[-half:]}"

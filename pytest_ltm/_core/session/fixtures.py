@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class LtmScheduler:
-    """The scheduler of a session's run, to look at: nothing can be changed through it. It is false in other sessions.
+    """A read-only view of the scheduler of a session's run; false in sessions without a run.
 
     Args:
-        run: The run; None where the session is not an LTM run.
+        run: The run; None if the session is not an LTM run.
     """
 
     __slots__ = ("_run",)
@@ -44,7 +44,7 @@ class LtmScheduler:
 
     @property
     def spans(self) -> Mapping[str, int | None]:
-        """The memory spans: label -> tokens; None where examples are isolated."""
+        """The memory spans: label -> tokens; None if examples are isolated."""
         return MappingProxyType(
             {} if self._run is None else dict(self._run.settings.spans)
         )
@@ -113,7 +113,7 @@ def ltm_agent(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> A
 def ltm_conversation(
     request: pytest.FixtureRequest, _ltm_place: ItemPlace | None
 ) -> Conversation:
-    """The conversation that this scenario takes part in: its plan and its transcript so far."""
+    """The conversation of this scenario: its plan and its transcript so far."""
     return lane_of(request).conversation
 
 
@@ -125,7 +125,7 @@ def ltm_clock(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> C
 
 @own_fixture
 def ltm_judge(request: pytest.FixtureRequest, _ltm_place: ItemPlace | None) -> LtmJudge:
-    """The run's judge, to `ask` or to `grade` with; false if there is none, and asking it then skips the scenario."""
+    """The run's judge, with `ask` and `grade`; false if there is none, and asking it then skips the scenario."""
     from pytest_ltm._core.model.judge import LtmJudge
 
     judge = lane_of(request).handle.judge

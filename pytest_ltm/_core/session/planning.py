@@ -85,7 +85,7 @@ class Planned(NamedTuple):
     """A plan made from the current items of a conversation."""
 
     plan: Plan
-    """Without definitions where a run is scored again."""
+    """Without definitions if a run is rescored."""
     filler: Filler
     unready: Mapping[str, Exception]
     """The error that prevented a definition from being generated, by example."""

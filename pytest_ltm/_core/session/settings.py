@@ -87,7 +87,7 @@ class RunSettings(Struct, frozen=True):
 
     agents: tuple[AgentChoice, ...]
     spans: Mapping[str, int | None]
-    """Label -> tokens, or None where examples are isolated."""
+    """Label -> tokens, or None if examples are isolated."""
     suite: Suite | None
     seed: Seed
     examples: int | None
@@ -117,7 +117,7 @@ class RunSettings(Struct, frozen=True):
     dataset: DatasetSuite | None = None
     """The data set that is played; its entries are the suite."""
     worker_tries: int = 2
-    """The number of xdist workers that may die at the same point of a conversation before it is given up."""
+    """The number of xdist workers that may die at the same position of a conversation before it is abandoned."""
     shard: Shard | None = None
     """The share of the conversations that is played; None: all."""
     concurrency: int | None = 1

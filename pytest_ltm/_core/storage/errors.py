@@ -2,20 +2,20 @@
 
 LtmError
  +- ConfigurationError   an option, ini value, marker or hook result that cannot work
- +- ScenarioError        a scenario that breaks the rules of the game (asks nothing, waits backwards ...)
+ +- ScenarioError        a scenario that breaks the rules (asks nothing, waits backwards ...)
  +- DefinitionError      a definition, suite or scenario file that cannot be read
  +- DatasetError         a data set file that cannot be read
- +- AgentError           something that cannot be used as an agent
+ +- AgentError           an object that cannot be used as an agent
  |   +- AgentFault       the agent did not answer: exception, timeout, None, not a text
- |       +- TransientFault  it did not answer now, and may if asked again
- +- ConversationOver     the conversation cannot go on: nothing more is sent in it
- |   +- Divergence       it does not say again what its journal holds
- |   +- DiskFault        the disk does not take what must be kept: the run ends
- |   +- BudgetSpent      what the run may spend is spent
+ |       +- TransientFault  it did not answer now, but may if asked again
+ +- ConversationOver     the conversation cannot continue: nothing more is sent in it
+ |   +- Divergence       a resumed conversation does not repeat its journal
+ |   +- DiskFault        the disk cannot be written: the run ends
+ |   +- BudgetSpent      the budget of the run is spent
  +- FillerError          a filler that cannot fill
- +- Unmeasured           somebody other than the agent failed an example: it is left unscored
- |   +- JudgeError       a judge that could not tell, failed, or is not there
- |   +- UserError        a simulated user that failed, or did not play its part
+ +- Unmeasured           an example failed through something other than the agent: it is left unscored
+ |   +- JudgeError       a judge that could not decide, failed, or is missing
+ |   +- UserError        a simulated user that failed, or wrote no usable message
  +- TokenizerError       an encoding that is unknown or not available here
  +- LtmInternalError     our own bug
 """
@@ -67,11 +67,11 @@ class ScenarioError(LtmError):
 
 
 class DefinitionError(LtmError):
-    """A definition, suite or scenario file that cannot be read: names the file, the field, what was expected."""
+    """A definition, suite or scenario file that cannot be read: names the file, the field and the expected value."""
 
 
 class DatasetError(LtmError):
-    """A data set file that cannot be read: names the file, the record, what was expected."""
+    """A data set file that cannot be read: names the file, the record and the expected value."""
 
 
 class AgentError(LtmError):
@@ -97,13 +97,13 @@ class AgentFault(AgentError):
 
 
 class TransientFault(AgentFault):
-    """The agent did not take the message now, and may take it if it is sent again; for adapters to raise.
+    """The agent did not accept the message now, but may if it is sent again; for adapters to raise.
 
     Args:
         message: What happened.
-        retry_after: Seconds to wait before the next attempt; None if the agent does not
-            say.
-        taken: Whether it took the message after all.
+        retry_after: Seconds to wait before the next attempt; None if the agent gives
+            none.
+        taken: Whether it accepted the message after all.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Locks: the right to write into a folder, and small JSON values that several processes change.
 
-A lock dies with its process, so that nobody has to clean up.
+A lock is released when its process ends, so it needs no clean-up.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _FORMULA = tuple("=+-@\t\r＝＋－＠")
 def escape_unprintable(text: str) -> str:
     r"""Return the text with terminal control characters escaped: `\x1b`, bidi overrides, half surrogates.
 
-    Line feeds stay; tabs become blanks.
+    Line feeds are kept; tabs become blanks.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
