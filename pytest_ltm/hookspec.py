@@ -297,7 +297,7 @@ def pytest_ltm_observe(
 
 
 def pytest_ltm_follow(name: ConversationName, state: Literal["begins", "over"]) -> None:
-    """Called when a conversation is about to begin, and when it is over, with all items reported and all written."""
+    """Called when a conversation is about to begin, and when it is over: its items are reported and it is written."""
 
 
 @hookspec(firstresult=True)

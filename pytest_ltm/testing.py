@@ -206,7 +206,7 @@ def run_conversation(
 
     supply = agent_source(agent, spec="agent")
     place = Path("tests", token_hex(8))
-    supply.embedded = is_prompted(agent)  # A control stays a control in tests.
+    supply.embedded = is_prompted(agent)  # a control stays a control in tests
 
     def speaker() -> AgentCaller:
         attempts = Retries(most=retries, rng=random.Random(seed))

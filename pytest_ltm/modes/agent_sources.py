@@ -153,7 +153,7 @@ def _agent_source(
 def sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
     """Return whether agents can know the conversation's time by themselves; a chat model sees only its messages."""
     if source.kind == "replay":
-        return True  # Recorded replies were made in time.
+        return True  # recorded replies were made in time
     if mode == "simulated" or source.embedded or source.kind in PROVIDERS.entries():
         return False
     if mode == "signal":

@@ -63,12 +63,12 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     ):
         return 0
     if source.unlimited:
-        return 1  # A person.
+        return 1  # a person
     safe = read_attribute(source.definition, "thread_safe") is True
     if not (
         source.owned or safe or read_attribute(source.definition, "stateless") is True
     ):
-        return 1  # One object, which is restored between conversations.
+        return 1  # one object, which is restored between conversations
     if limit is not None:
         return limit
     reply: Any = read_attribute(source.definition, "reply", source.definition)
@@ -245,7 +245,7 @@ class ConcurrentRunner:
     def _begin_some(self) -> None:
         if not self._has_room:
             return
-        self._has_room = False  # Until one has ended.
+        self._has_room = False  # until one has ended
         for name in self._run.to_come[:]:
             if len(self._names) >= self._run.most_at_once:
                 return
@@ -278,7 +278,7 @@ class ConcurrentRunner:
         thread.leaving = True
         if playing is not None:
             with self._keeping_errors():
-                playing.close("interrupted")  # Does nothing if it was closed already.
+                playing.close("interrupted")  # does nothing if it was closed already
             self.playing.remove(playing)
             self._run.note_over(playing)
         self._busy[name.agent] += thread.busy

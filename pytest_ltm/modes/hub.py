@@ -179,7 +179,7 @@ class _Serving(threading.Thread):
         request = self.current
         if request is not None:
             request.limit(seconds)
-            request.answers.put(request)  # Notify the hub of the new limit.
+            request.answers.put(request)  # notify the hub of the new limit
 
     def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
         """Raise an exception in a request that is still running, as soon as its thread runs Python code."""
@@ -400,7 +400,7 @@ class Hub:
         else:
             if request is None:
                 return
-            goes_on = bool(request.ended)  # Otherwise its limit was changed.
+            goes_on = bool(request.ended)  # otherwise its limit was changed
         if not goes_on:
             self._push_deadline(request)
             return

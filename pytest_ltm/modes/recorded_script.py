@@ -126,7 +126,7 @@ class RecordScript(ConversationScript):
                 # as its wait was over.
                 action = self._resumed(name)
                 if action is None:
-                    self._playback.skip()  # Of an example that is not selected.
+                    self._playback.skip()  # of an example that is not selected
             case event:
                 action = self._repeat_event(conversation, event)
         return action

@@ -34,7 +34,7 @@ class ReplacedParts:
         with suppress(Exception):
             terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             for sentence in map(for_screen, _sentences(excinfo.tb)):
-                if terminal is None:  # Plugins are still being configured.
+                if terminal is None:  # plugins are still being configured
                     sys.stderr.write(f"{sentence}\n")
                 else:
                     terminal.write_line(sentence)

@@ -114,7 +114,7 @@ class Rescoring:
             else:
                 problems = ["It holds no recorded conversation."]
             self._refuse(problems)
-            with contextlib.suppress(OSError):  # A read-only folder.
+            with contextlib.suppress(OSError):  # a read-only folder
                 self._holder = lock_holder(self._source)
             if _amendments.read_amendments(self._source):
                 shutil.copyfile(
@@ -263,7 +263,7 @@ class RescoredConversation(_setup.ConversationMode):
         )
         if site.clock.real and header.now is not None:
             site.clock.jump_to_recorded(header.now)
-        for name in (JOURNAL, TIMINGS):  # Left by a worker that died.
+        for name in (JOURNAL, TIMINGS):  # left by a worker that died
             (folder / name).unlink(missing_ok=True)
         journal = Journal.at(folder / JOURNAL)
         journal.write(header)

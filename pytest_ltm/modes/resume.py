@@ -216,7 +216,7 @@ class ResumeGuard:
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
-            self._run.plays = False  # Nothing is written or shown.
+            self._run.plays = False  # nothing is written or shown
             folder = self._run.folder
             raise pytest.UsageError(
                 f"--ltm-resume: run {folder.name} cannot be resumed:\n  "

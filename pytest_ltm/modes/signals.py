@@ -68,13 +68,13 @@ class FrozenGuard:
         self._over = threading.Event()
 
         def feed() -> None:
-            with suppress(OSError):  # It is closed.
+            with suppress(OSError):  # it is closed
                 while not self._over.wait(1.0):
                     os.write(self._feed, _ALIVE)
 
         try:
             threading.Thread(target=feed, name="ltm-alive", daemon=True).start()
-        except RuntimeError:  # The system cannot create a thread.
+        except RuntimeError:  # the system cannot create a thread
             self.close()
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class Signals:
             for number in (
                 getattr(signal, name) for name in _NAMES if hasattr(signal, name)
             ):
-                self._handle(number, self._end)  # Under nohup, SIGHUP is ignored.
+                self._handle(number, self._end)  # under nohup, SIGHUP is ignored
             if hasattr(signal, "SIGCONT"):
                 self._handle(signal.SIGCONT, goes_on)
             when_hung.append(self._hung)
@@ -150,7 +150,7 @@ class Signals:
                 )
                 self._guards.callback(os.close, err)
                 self._guards.callback(guard.close)
-            if not run.is_worker:  # The controller notices that a worker is gone.
+            if not run.is_worker:  # the controller notices that a worker is gone
                 os._exit = self._exited  # type: ignore[assignment]
         try:
             yield

@@ -277,7 +277,7 @@ def _decoded(body: bytes, headers: Message) -> Any:
     if headers.get("Content-Encoding") == "gzip":
         unpacker = zlib.decompressobj(wbits=31)
         body = unpacker.decompress(body, _LONGEST_BODY)
-        if unpacker.unconsumed_tail:  # A few bytes can unpack to gigabytes.
+        if unpacker.unconsumed_tail:  # a few bytes can unpack to gigabytes
             raise ValueError("too long")
     if _PROTOBUF not in headers.get("Content-Type", ""):
         return json.loads(body)

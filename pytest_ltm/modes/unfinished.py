@@ -42,7 +42,7 @@ class Unfinished:
             cut_off and (folder / PROBE_FILE).exists()
         )
         if not self._run.plays or result is None or not was_asked:
-            return  # Refused before anything was sent: there is nothing to resume.
+            return  # refused before anything was sent: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is
         # resumed.
         rows_done: list[ScenarioResult] = []

@@ -200,7 +200,7 @@ class ProbeConversation:
         settings = self._run.settings
         place = self._place
         folder = run.folder.path / f"probe-{self._label}-{number}"
-        if self._source.produce_in is not None:  # It leaves files there.
+        if self._source.produce_in is not None:  # it leaves files there
             folder.mkdir(exist_ok=True)
         supply = AgentFactory(
             self._source, settings, folder, label=self._label, trial=place.trial
@@ -231,7 +231,7 @@ class ProbeConversation:
         finally:
             live.close()
             output.close()
-            with suppress(OSError):  # It left none.
+            with suppress(OSError):  # it left none
                 folder.rmdir()
 
     @contextmanager

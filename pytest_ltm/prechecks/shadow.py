@@ -171,7 +171,7 @@ def _earned(
                 span=run.settings.spans[ltm_item.place.span],
                 scoring=run.settings.scoring,
             )
-    except LtmError:  # Errors of a body are reported when it is played.
+    except LtmError:  # errors of a body are reported when it is played
         return 0.0
     if isinstance(ending.verdict, Score):
         return ending.verdict.value

@@ -121,7 +121,7 @@ class BudgetAccount:
         if reserved is not None and not self._reserved:
             # Of a process that died: the message was sent, and counts permanently.
             _add_spent(value, "gone", self._conversation, SpentBudget(*reserved))
-        spent = sum_spent(value)  # Others' reservations count as spent.
+        spent = sum_spent(value)  # others' reservations count as spent
         limits = self._budget.limits
         over = []
         if limits.usd is not None and spent.usd >= limits.usd:

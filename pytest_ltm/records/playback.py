@@ -55,7 +55,7 @@ class Playback:
             elif not isinstance(event, _APART) and not has_ended:
                 self._events.append(event)
         if self._events and isinstance(self._events[-1], events.MessageSent):
-            self._events.pop()  # It never got a reply.
+            self._events.pop()  # it never got a reply
         self._remaining = Counter(map(example_of_event, self._events))
 
     @classmethod

@@ -240,7 +240,7 @@ class LoopShare:
         context.run(threads.SAYING.set, threads.SAYING.get())
         context.run(_SHARE.set, self)
         threads.set_call_limit(math.inf)  # the loop keeps the limit
-        _HERE.context = None  # If this fails, another call may still be in the context.
+        _HERE.context = None  # if this fails, another call may still be in the context
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
         _HERE.context = context

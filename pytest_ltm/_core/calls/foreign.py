@@ -229,7 +229,7 @@ class ForeignCaller(Generic[E]):
         except OutOfTime as error:
             # The exception that was being handled at the timeout was not settled.
             error.__context__ = error.__cause__ = None
-            if self.timeout is None:  # A limit of the caller.
+            if self.timeout is None:  # a limit of the caller
                 raise
             raise self.out_of_time(doing) from error
         except LoopLost as error:
@@ -239,7 +239,7 @@ class ForeignCaller(Generic[E]):
             ) from error
         except self._fatal:
             raise
-        except AgentFault as fault:  # An adapter's own fault.
+        except AgentFault as fault:  # an adapter's own fault
             subject = (
                 self.who if "{}" in self._failing else f"{self.who} {self._failing}"
             )

@@ -216,7 +216,7 @@ class AgendaScript(ConversationScript):
         self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
     ) -> None:
         """Add the example's wait to the agenda."""
-        self._advance(conversation)  # A real clock has moved since the last event.
+        self._advance(conversation)  # a real clock has moved since the last event
         self.agenda.suspend(
             lane.index, tokens=wait.tokens, time=wait.time, told=wait.history
         )
@@ -508,7 +508,7 @@ class Conversation:
                 if self.ended_because is not None and isinstance(
                     request, (Say, Ask, Compact)
                 ):
-                    return  # Nothing more is sent; the next step unwinds the body.
+                    return  # nothing more is sent; the next step unwinds the body
                 try:
                     self._catch_up(lane)
                     if isinstance(request, Wait):

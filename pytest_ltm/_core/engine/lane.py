@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class CreditedQuestion(Struct, frozen=True):
-    """A question that gives credit for remembering, and its needles, by exchange number."""
+    """A message asked for credit, with its needles, by exchange numbers."""
 
     number: int
     needles: tuple[int, ...]
@@ -346,7 +346,7 @@ class GreenBody:
         """Unwind the body, so that its `finally` blocks run; their exceptions are dropped."""
         if self._green is None or self._green.dead:
             return
-        self._hub = None  # The body must not send any more.
+        self._hub = None  # the body must not send any more
         try:
             with self.surrounding_context():
                 self._green.throw(GreenletExit)

@@ -354,7 +354,7 @@ def _only_wrappers(
 
 def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
     """Return label and success of a subtest's report, from pytest 9 or pytest-subtests; None for any other."""
-    context: Any = getattr(report, "context", None)  # Other reports have no context.
+    context: Any = getattr(report, "context", None)  # other reports have no context
     if context is None or report.skipped or hasattr(report, "wasxfail"):
         return None
     keywords = [f"{name}={value}" for name, value in context.kwargs.items()]

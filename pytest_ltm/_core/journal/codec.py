@@ -209,7 +209,7 @@ def find_damages(data: bytes) -> Iterator[Damage]:
     """Yield the damages in a journal, by line; a torn last line is not one."""
     head: str | None = ""
     start = number = 0
-    written: dict[str, int] = {"": 0}  # The numbers of the lines by their checksums.
+    written: dict[str, int] = {"": 0}  # the numbers of the lines by their checksums
     while end := data.find(b"\n", start) + 1:
         number += 1
         line = data[start:end]
@@ -218,7 +218,7 @@ def find_damages(data: bytes) -> Iterator[Damage]:
         if head is not None and chain.verify_line(line) is None:
             damage = _examine_damage(data, number, start, head, written)
             yield damage
-            if damage.flipped is not None:  # Continue as if it were repaired.
+            if damage.flipped is not None:  # continue as if it were repaired
                 data = flip_bit_back(data, damage)
                 end = data.find(b"\n", start) + 1
                 chain.verify_line(data[start:end])

@@ -184,7 +184,7 @@ class ConversationRecord(Struct):
     def add(self, event: events.Event) -> None:
         """Apply the next event; ValueError if it cannot follow its predecessors."""
         self.reason = None
-        match event:  # The most frequent kinds first.
+        match event:  # the most frequent kinds first
             case events.MessageSent():
                 self.messages[event.exchange] = event
                 self.position = event.position
@@ -218,7 +218,7 @@ class ConversationRecord(Struct):
                 self._add_to_example(event)
 
     def _add_to_example(self, event: events.Event) -> None:
-        match event:  # A judge's check belongs to the run, not to an example.
+        match event:  # a judge's check belongs to the run, not to an example
             case events.WaitBegan():
                 self.example(event.example).waits.append(event)
             case events.Begin():

@@ -599,7 +599,7 @@ def why_unmeasured(run: RunResult) -> str:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
         # One reason for all of them, such as a budget spent at the start, says more
         # than their number.
-        [reason] = reasons if len(reasons) == 1 else [""]  # Nothing was played at all.
+        [reason] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
         return reason or f"{lost_examples(lost, len(rows))}, not memory"
     judged_rows = [row for row in rows if row.judge_calls]
     ungraded = sum(row.cause == "ungraded" for row in judged_rows)

@@ -248,7 +248,7 @@ def cut_short(run: Path) -> bool:
     ):
         return False
     with contextlib.suppress(OSError):
-        return not lock_holder(run)  # It may still be running.
+        return not lock_holder(run)  # it may still be running
     return False
 
 
@@ -277,7 +277,7 @@ def _time_in_run_id(run: Path) -> datetime | None:
         return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(
             tzinfo=timezone.utc
         )
-    except ValueError:  # A name chosen by the user.
+    except ValueError:  # a name chosen by the user
         return None
 
 
@@ -350,7 +350,7 @@ def _checked_out(folder: Path) -> SourceRevision | None:
             for path in (folder, *folder.parents)
             if (path / ".git").exists()
         )
-        if git.is_file():  # A worktree or a submodule.
+        if git.is_file():  # a worktree or a submodule
             git = git.parent / read_text(git).removeprefix("gitdir:").strip()
         head = read_text(git / "HEAD").strip()
         if not head.startswith("ref:"):

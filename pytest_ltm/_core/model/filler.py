@@ -165,7 +165,7 @@ def _pack_pieces(text: str, limit: int, count: Callable[[str], int]) -> Iterator
             and end > start + 1
             and count(part) > limit
         ):
-            end -= 1  # A seam may cost a token.
+            end -= 1  # a seam may cost a token
         yield part
         start = end
 

@@ -240,7 +240,7 @@ class BuiltInSuite(pytest.Collector):
                 nodeid=f"{ROOT}/{entry.name}",
                 entry=entry,
             )
-            if entry.examples is not None:  # Read before the items exist.
+            if entry.examples is not None:  # read before the items exist
                 module.add_marker(pytest.mark.ltm(examples=entry.examples))
             for item in module.collect():
                 # The entry's values, in a marker that overrides the function's; its

@@ -344,7 +344,7 @@ class PlayedConversation:
             simulated_seconds=(self._clock.now - self.start).total_seconds(),
             notices=tuple(
                 dict.fromkeys(self._notices(fields, together))
-            ),  # A recorded notice may occur again.
+            ),  # a recorded notice may occur again
             ended=ended,
             gone=conversation.ended_because or "",
             journal=self._opened.journal.head,

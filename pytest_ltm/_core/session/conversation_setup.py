@@ -296,7 +296,7 @@ def judge_of_run(config: pytest.Config) -> JudgeSpec:
         ),
     )
     if config.option.ltm_judge is not None:
-        config.option.ltm_judge = text  # A run is resumed with the content of its file.
+        config.option.ltm_judge = text  # a run is resumed with the content of its file
     spec = read_option(config, "--ltm-judge", lambda: JudgeSpec.parse(text))
     if spec.is_none or config.option.collectonly or config.option.ltm_dry_run:
         return spec

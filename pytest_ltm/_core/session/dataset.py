@@ -153,7 +153,7 @@ def dataset_of(
             options[option.name] = str(base / text) if option.is_path else text
     try:
         return dataset.open(where, options, seed=seed, cache=cache, questions=questions)
-    except ConfigurationError as error:  # It names its own parameter.
+    except ConfigurationError as error:  # it names its own parameter
         raise pytest.UsageError(str(error)) from error
     except LtmError as error:
         raise pytest.UsageError(

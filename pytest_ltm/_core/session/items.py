@@ -164,7 +164,7 @@ def _marker_error(
     where = node.nodeid
     code: Any = getattr(getattr(node, "obj", None), "__code__", None)
     with suppress(OSError, SyntaxError, ValueError, AttributeError):
-        first = code.co_firstlineno  # The line of its decorators.
+        first = code.co_firstlineno  # the line of its decorators
         tree: list[Any] = list(
             ast.walk(ast.parse(node.path.read_text(encoding="utf-8")))
         )
@@ -284,7 +284,7 @@ def _lacks_handle(item: pytest.Item) -> bool:
 def _why_left_out(item: pytest.Item) -> str | None:
     """Return why a built-in scenario, or a test with a scenario's marker or fixtures, is not a scenario."""
     definitions = definitions_of(item, HANDLE)
-    if is_built_in(item) and definitions:  # The project's own `ltm` hides ours.
+    if is_built_in(item) and definitions:  # the project's own `ltm` hides ours
         return (
             f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need "
             "the plugin's. Give yours another name, keep it out of the root folder's conftest, or run with "

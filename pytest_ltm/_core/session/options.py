@@ -698,7 +698,7 @@ def option_value(config: pytest.Config, dest: str) -> Any:
 
 
 def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
-    """Return whether a suite file decides a setting: unless the command line does; the ini file never matters."""
+    """Return whether a suite file decides a setting: unless the command line does, whatever the ini file."""
     return (
         suite is not None
         and name in suite.lines

@@ -349,7 +349,7 @@ class LtmRun:
         for observer in self.hooks.ask_all("pytest_ltm_observe", conversation=playing):
             playing.observe(self.hooks.guard(observer))
         if self.of_agent.get(name.agent):
-            self._let_go([name])  # Its bodies hold their fixtures from now on.
+            self._let_go([name])  # its bodies hold their fixtures from now on
         return playing
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:

@@ -166,7 +166,7 @@ def build_folder(path: Path) -> Iterator[Path]:
     """
     beside = path.with_name(f".{path.name}.new")
     try:
-        shutil.rmtree(beside, ignore_errors=True)  # Left by a process that was killed.
+        shutil.rmtree(beside, ignore_errors=True)  # left by a process that was killed
         make_private(beside)
         yield beside
         if path.exists():

@@ -144,7 +144,7 @@ def _own_place(folder: pathlib.Path, name: str) -> list[str]:
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
-    if len(name) > 80:  # A system may not allow longer file names.
+    if len(name) > 80:  # a system may not allow longer file names
         return False
     if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
         return True
@@ -167,14 +167,14 @@ def _module_hint(folder: pathlib.Path, name: str) -> str:
 
 def _line_of(error: BaseException) -> str:
     """Return where a module's own code raised during its import, ` (bot.py:3)`; "" if none of it ran."""
-    if isinstance(error, SyntaxError):  # The text of a SyntaxError includes it.
+    if isinstance(error, SyntaxError):  # the text of a SyntaxError includes it
         return ""
     return line_of_error(error, (__file__, importlib.__file__))
 
 
 def _describe_object(result: object) -> str:
     name = getattr(result, "__name__", None)
-    file = getattr(result, "__file__", None)  # It reveals which module shadows another.
+    file = getattr(result, "__file__", None)  # it reveals which module shadows another
     where = f" ({file})" if isinstance(file, str) else ""
     if isinstance(name, str):
         return f"{type(result).__name__} {name!r}{where}"

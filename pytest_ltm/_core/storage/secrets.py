@@ -506,7 +506,7 @@ def _hide_named(match: re.Match[str]) -> str:
 def _hides_quoted(match: re.Match[str]) -> bool:
     """Return whether a quoted value is a secret; in the middle of a sentence it must look like one."""
     value: str = match["quoted"]
-    if value.startswith(HIDDEN[:-1]):  # A known value, followed by more.
+    if value.startswith(HIDDEN[:-1]):  # a known value, followed by more
         return True
     if (
         len(value) < _PASSWORD
@@ -622,7 +622,7 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
     folded = _fold_key(text)
     words = {word for word in _SIGN_WORDS if word in folded}
     dashes = _has_dashes(folded)
-    if not words and not dashes:  # Nearly every text.
+    if not words and not dashes:  # nearly every text
         return text
     for signs, pattern, hide in _PATTERNS:
         if any(_is_there(sign, folded, words, dashes) for sign in signs) and (

@@ -172,7 +172,7 @@ class ConversationScheduling:
         self._indices.pop(node, None)
         lost_units = [unit for unit in units if self._dispatcher.lost(node, unit)]
         if lost_units:
-            self._queue[:0] = lost_units  # These have waited the longest.
+            self._queue[:0] = lost_units  # these have waited the longest
             self._serve()
 
     def mark_test_pending(self, item: str) -> None:

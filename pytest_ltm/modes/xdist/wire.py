@@ -58,7 +58,7 @@ def start_patiently(nodemanager: Any, tries: int) -> None:
                 return xdists(spec, *arguments)
             except (EOFError, OSError) as error:
                 _reap_failed_worker(error)
-                spec.id = None  # The old id is taken, if it got that far.
+                spec.id = None  # the old id is taken, if it got that far
                 nodemanager.group.allocate_id(spec)
         return xdists(spec, *arguments)
 
