@@ -23,8 +23,8 @@ SHORTEST = 3
 # The share of an answer's telling words that must occur: no agent says so many by
 # chance.
 SHARE = 0.6
-# The number of questions answered by an agent without the facts that count as a leak:
-# one may be a lucky guess,
+# An agent without the facts leaks if it answers this many questions: one may be a lucky
+# guess,
 KNOWN_ANSWERS = 2
 # and so may be two with answers as short as a colour and a first name.
 KNOWN_LETTERS = 12

@@ -123,7 +123,7 @@ class Gate(Struct, frozen=True):
 
     @property
     def unsettled(self) -> tuple[type[BaseException], ...]:
-        """All that passes as it is: what is said of what came in, and the end of its time, too."""
+        """The exceptions that pass unchanged, including refusals and the end of the time limit."""
         return (Refusal, threads.OutOfTime, *self.passing)
 
     def enter(self, function: Callable[[], object]) -> Any:
