@@ -1,9 +1,8 @@
-"""The commands of `ltm`: a table of names, and a parser for the one that is called.
+"""The commands of `ltm`: a table of names, and the parser of the command that is called.
 
-The module of a command has two functions: one carries it out and returns the exit
-status, and its docstring is what `--help` says about the command; the other adds its
-arguments to a parser. A module is imported when one of its commands is called, so `ltm
---help` is quick, and an extra that is not installed is missed only where it is needed.
+The module of a command has two functions: one runs it and returns the exit status, and its docstring is the command's
+`--help` text; the other adds its arguments to a parser. A module is imported only when one of its commands is called,
+so `ltm --help` is quick, and a missing extra matters only where it is needed.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from pytest_ltm.api.storage import (
 
 PROGRAM = "ltm"
 _PLAYS = frozenset({"eval", "play", "pytest", "rescore", "run", "start", "test"})
-"""What people type who look for the command that starts a run."""
-# The exit status of a command that cannot be understood or carried out.
+"""Words typed by people who look for the command that starts a run."""
+# The exit status of a command that is misused or cannot be carried out.
 USAGE = 2
 
 
 class Command(NamedTuple):
-    """Where a command is, and what it is for."""
+    """The location and summary of a command."""
 
     module: str
-    """Where it is, as `import` names it."""
+    """The module's import name."""
     function: str
     """Takes the parsed arguments and returns the exit status. The first word of its name is the command's verb."""
     summary: str
@@ -45,7 +44,7 @@ class Command(NamedTuple):
 
     @property
     def feature(self) -> str:
-        """The name of the feature that it is a part of, as `-p no:NAME` has it."""
+        """The name of the feature that it belongs to, as in `-p no:NAME`."""
         return f"ltm-feature-{self.module.split('.')[1]}"
 
     def load(
@@ -53,7 +52,7 @@ class Command(NamedTuple):
     ) -> tuple[
         Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None]
     ]:
-        """Return the function, and the one that adds its arguments: add_VERB_arguments in a module of several."""
+        """Return the function and its argument adder (add_VERB_arguments in a module of several commands)."""
         module = importlib.import_module(self.module)
         adder_name = f"add_{self.function.partition('_')[0]}_arguments"
         return getattr(module, self.function), getattr(
@@ -61,8 +60,7 @@ class Command(NamedTuple):
         ) or module.add_arguments
 
 
-# The first words of commands of two words: those that make and convert data, and those
-# that test the benchmark itself.
+# The first words of two-word commands: for data, and for tests of the benchmark itself.
 DATA = "data"
 LAB = "lab"
 FAMILIES = (DATA, LAB)
@@ -71,7 +69,7 @@ _LOCOMO = "pytest_ltm.lab.commands.locomo_generate"
 _PUBLISHED = "pytest_ltm.lab.commands.import_published"
 _ANSWERS = "pytest_ltm.lab.commands.import_answers"
 _HISTORIES = "pytest_ltm.lab.commands.longmemeval_histories"
-# The commands under the headings of `ltm --help`.
+# The commands, under the headings of `ltm --help`.
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Get started": {
         "try": Command(
@@ -286,12 +284,11 @@ COMMANDS: Mapping[str, Command] = dict(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; USAGE, with a sentence on stderr, where an LtmError is raised.
+    """Run a command and return its exit status; for an LtmError, USAGE with a sentence on stderr.
 
-    Whatever it prints is made harmless first.
+    All output is sanitized.
 
-    SystemExit as argparse raises it: with 0 once help or versions are shown, with 2 for
-    wrong arguments.
+    Raises SystemExit like argparse: 0 after help or versions, 2 for wrong arguments.
     """
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
         words = list(sys.argv[1:] if argv is None else argv)
@@ -300,7 +297,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except ConfigurationError as error:
             print(f"{PROGRAM}: {error}", file=sys.stderr)
             return USAGE
-        # argparse knows no commands of two words: the two are looked up as one name
+        # argparse knows no two-word commands, so both words are looked up as one name
         if words[0] in FAMILIES:
             words[:2] = [" ".join(words[:2])]
         name = words[0]
@@ -324,14 +321,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE
 
 
-# The features that are left out.
+# The disabled features.
 _left_out: set[str] = set()
 
 
 def _leave_features_out(words: Sequence[str]) -> list[str]:
-    """Leave out the features that `-p no:NAME` names before the command; return the words after them.
+    """Disable the features that `-p no:NAME` names before the command; return the remaining words.
 
-    Raises ConfigurationError for a name that no installed feature has.
+    Raises ConfigurationError for a name without an installed feature.
     """
     remaining = list(words)
     names = []
@@ -359,12 +356,12 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
 
 
 def all_commands() -> Mapping[str, Command]:
-    """Return all commands by name: ours but those of features that are left out, and those of installed packages."""
+    """Return all enabled commands by name, including those of installed packages."""
     return bundled_commands() | added_commands()
 
 
 def bundled_commands() -> dict[str, Command]:
-    """Return our own commands by name, but those of features that are left out."""
+    """Return our own enabled commands by name."""
     return {
         name: command
         for name, command in COMMANDS.items()
@@ -373,12 +370,12 @@ def bundled_commands() -> dict[str, Command]:
 
 
 def _find_command(name: str) -> Command | None:
-    """Return a command, None for an unknown name; other packages are looked at only for what is not ours."""
+    """Return a command, or None for an unknown name; other packages are searched only for names that are not ours."""
     return bundled_commands().get(name) or added_commands().get(name)
 
 
 def added_commands() -> dict[str, Command]:
-    """Return the commands that installed packages add, by name."""
+    """Return the commands added by installed packages, by name."""
     from pytest_ltm.api.features import feature_hooks
 
     added: dict[str, Command] = {}
@@ -395,14 +392,14 @@ def added_commands() -> dict[str, Command]:
 
 
 def _show_family(family: str, *, is_wanted: bool) -> int:
-    """Print the commands that begin with a word; return the exit status."""
+    """Print the commands with a first word; return the exit status."""
     lines = _summary_lines(_names_beginning(family))
     print("\n".join(lines), file=sys.stdout if is_wanted else sys.stderr)
     return 0 if is_wanted else USAGE
 
 
 def _refuse_unknown(name: str) -> int:
-    """Name the command that was meant; return the exit status."""
+    """Suggest the intended command; return the exit status."""
     if name in _PLAYS:
         option = "--ltm-rescore=RUN" if name == "rescore" else "--ltm-agent=SPEC"
         hint = f"Runs are started by pytest: pytest {option}"
@@ -422,7 +419,7 @@ def _refuse_unknown(name: str) -> int:
 
 
 def _meant_command(name: str) -> str:
-    """Return the command whose last word is nearest to what was typed, or "": its first word may have been left out."""
+    """Return the command whose last word is closest to the input, which may lack the first word, or ""."""
     from pytest_ltm.commands.listing import LISTS
 
     commands = {what: f"list {what}" for what in LISTS}
@@ -447,12 +444,12 @@ def _command_parser(name: str, command: Command) -> argparse.ArgumentParser:
 
 
 def _names_beginning(first: str = "") -> list[str]:
-    """Return the commands of two words that begin with this one; those of one word without it."""
+    """Return the two-word commands with this first word, or the one-word commands."""
     return [name for name in bundled_commands() if name.rpartition(" ")[0] == first]
 
 
 def _overview_parser(called: str) -> argparse.ArgumentParser:
-    """Return the parser of `ltm` alone, which shows all commands."""
+    """Return the parser of a bare `ltm`, which lists all commands."""
     lines: list[str] = []
     for heading, commands in GROUPS.items():
         lines.append(f"{heading}:")
@@ -483,8 +480,7 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    # looking versions up reads the metadata of installed packages, which only this
-    # option needs
+    # versions are read from package metadata, which only this option needs
     versions = ""
     if called == "--version":
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""`lab amend RUN ITEM`: one verdict corrected by hand."""
+"""`lab amend RUN ITEM`: corrects one verdict by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def amend_verdict(arguments: Namespace) -> int:
     original = choose_result(run.result, arguments)
     after = amendments.amend_verdict(run.path, run.result, original.nodeid, amendment)
     amended = read_run(run.path)
-    # summary.json shows the total.
+    # the summary contains the total
     refresh_summary(amended)
     print(one_line(original.nodeid))
     verdicts = {
@@ -56,7 +56,7 @@ def amend_verdict(arguments: Namespace) -> int:
 
 
 def _total_line(original: RunResult, after: RunResult, row: ScenarioResult) -> str:
-    """Return what an amended row does to the total of its agent at its span."""
+    """Return the effect of an amended row on its agent's total at its span."""
     column = _column_of(original, row)
     amended = _column_of(after, row)
     verdicts = pluralize(amended.amended_verdicts, "verdict")

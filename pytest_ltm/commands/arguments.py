@@ -1,4 +1,4 @@
-"""Arguments that several commands take, each declared once, and what their texts become."""
+"""Arguments shared by several commands, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_option(
     default: Any = "",
     **more: Any,
 ) -> None:
-    """Add an option whose value has the type of its default (repeatable if that is a list); `more` is argparse's."""
+    """Add an option with the type of its default (repeatable for a list); `more` is passed to argparse."""
     if isinstance(default, list):
         more["action"] = "append"
     elif default is not None:
@@ -35,7 +35,7 @@ def add_option(
 
 
 def add_own_agent(parser: ArgumentParser) -> None:
-    """Add SPEC, by default the only bot of the project."""
+    """Add SPEC, which defaults to the project's only bot."""
     parser.add_argument(
         "spec",
         nargs="?",
@@ -45,10 +45,9 @@ def add_own_agent(parser: ArgumentParser) -> None:
 
 
 def choose_spec(arguments: Namespace, command: str) -> str:
-    """Return SPEC, else that of the only bot of the project, and say so.
+    """Return SPEC, or that of the project's only bot, reporting the choice.
 
-    `command`: how it is named, in which `SPEC` stands for it. ConfigurationError if there
-    is none of that name.
+    `command`: its name in messages, with `SPEC` as a placeholder. ConfigurationError without a bot.
     """
     if arguments.spec is not None:
         return str(arguments.spec)
@@ -59,7 +58,7 @@ def choose_spec(arguments: Namespace, command: str) -> str:
 
 
 def add_flags(parser: _ActionsContainer, **texts: str) -> None:
-    """Add an option without a value for each name, with what `--help` says of it."""
+    """Add a flag for each name, with its `--help` text."""
     for name, text in texts.items():
         parser.add_argument(
             f"--{name.replace('_', '-')}", action="store_true", help=text
@@ -69,7 +68,7 @@ def add_flags(parser: _ActionsContainer, **texts: str) -> None:
 def add_run(
     parser: ArgumentParser, *, required: bool = False, kinds: str = RUN
 ) -> None:
-    """Add RUN, by default the latest run, and where run IDs are looked up."""
+    """Add RUN, which defaults to the latest run, and the folder for run IDs."""
     if required:
         parser.add_argument("run", metavar="RUN", help=kinds)
     else:
@@ -79,7 +78,7 @@ def add_run(
 
 
 def add_runs(parser: ArgumentParser, *, kinds: str = RUN) -> None:
-    """Add any number of RUNs, and where run IDs are looked up."""
+    """Add any number of RUNs, and the folder for run IDs."""
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help=f"{kinds} (default: latest)"
     )
@@ -140,7 +139,7 @@ def add_output(
 
 
 def add_place(parser: ArgumentParser) -> None:
-    """Add the labels that tell results of one item apart: --agent, --span, --trial."""
+    """Add the labels that identify one of several results of an item: --agent, --span, --trial."""
     add_option(parser, "--agent", "LABEL", "the agent's label, if several match")
     add_option(parser, "--span", "LABEL", "the memory span's label")
     add_option(parser, "--trial", "N", "the trial")
@@ -199,11 +198,11 @@ def add_pytest_options(parser: ArgumentParser) -> None:
     )
 
 
-# --- what texts become
+# --- Parsing of values
 
 
 def positive_integer(text: str) -> int:
-    """Return a whole number of at least 1."""
+    """Parse an integer of at least 1."""
     if not (text.isdecimal() and int(text)):
         raise ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
     return int(text)
@@ -213,7 +212,7 @@ _TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
 
 
 def token_count(text: str) -> int:
-    """Return a number of tokens, such as 8000, 115k or 1.5m."""
+    """Parse a number of tokens, such as 8000, 115k or 1.5m."""
     tokens = 0
     amount = _TOKENS.fullmatch(text)
     if amount:
@@ -227,7 +226,7 @@ def token_count(text: str) -> int:
 
 
 def new_run_folder(name: str, ltm_dir: Path) -> Path:
-    """Return where a new run goes: a path, or a run ID below `ltm_dir`. ConfigurationError if it is taken."""
+    """Return the folder of a new run: a path, or a run ID below `ltm_dir`. ConfigurationError if it exists."""
     if name in {"", ".", ".."}:
         raise ConfigurationError(f"{name!r} cannot be the name of a run")
     path = Path(name) if "/" in name or "\\" in name else ltm_dir / "runs" / name

@@ -1,4 +1,4 @@
-"""`audit FILE|STORE`: what is wrong with what a memory holds."""
+"""`audit FILE|STORE`: finds faults in the contents of a memory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from pytest_ltm.lifecycle.audit.findings import KINDS, Kind, find_faults
 from pytest_ltm.lifecycle.audit.memory_records import SUFFIXES, Dump, read_dump
 
 EXCEEDED = 1
-"""The exit status where more memories have a fault than `--at-most` allows."""
+"""The exit status if more memories have a fault than `--at-most` allows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what is read, how, and what is allowed."""
+    """Add the input, its options, and the limits."""
     parser.add_argument(
         "path",
         metavar="FILE|STORE",
@@ -142,9 +142,9 @@ def _check_limits(audit: Audit, limits: dict[Kind, float]) -> int:
 
 
 def read_retrieved(path: str) -> frozenset[str]:
-    """Return all texts and numbers of a log, whatever its fields are called.
+    """Return all texts and numbers of a log, whatever its field names.
 
-    ConfigurationError where it cannot be read.
+    ConfigurationError if it is unreadable.
     """
     return frozenset(_iter_texts(read_dump(Path(path)).rows))
 

@@ -1,7 +1,7 @@
-"""`bundle RUN -o FILE.ltm.zip`: a run as one file that anybody can verify, without the texts of its data set.
+"""`bundle RUN -o FILE.ltm.zip`: a run as one verifiable file, without the texts of its data set.
 
-A bundle is read as hostile: only names that a bundle has are taken, nothing is unpacked
-beyond its declared size, and every file must have the digest that the manifest gives.
+A bundle is treated as hostile: only known names are accepted, nothing is unpacked beyond its declared size, and every
+file must have the digest in the manifest.
 """
 
 from __future__ import annotations
@@ -61,11 +61,10 @@ PREDICATE = "https://in-toto.io/attestation/eval-result/v0.1"
 def eval_statements(
     run: LoadedRun, name: str, digest: str, claim: Rule | None
 ) -> Mapping[str, dict[str, Any]]:
-    """Return a statement for each agent and span, by `agent-span`, about the file of this name and sha256.
+    """Return a statement per agent and span, by `agent-span`, about the file with this name and sha256.
 
-    `claim`: the limit that a metric is said to keep; None: the mean that was reached.
-    Amended verdicts count as the rules gave them: a statement claims what can be
-    computed again.
+    `claim`: the limit that a metric is claimed to meet; None for the mean that was reached. Amended verdicts are
+    replaced by the rules' verdicts: a statement only claims what can be recomputed.
     """
     statements = {}
     result = run.automatic
@@ -112,7 +111,7 @@ def eval_statements(
 
 
 def merkle_root(leaves: Sequence[bytes]) -> str:
-    """Return the root of a Merkle tree over these (RFC 6962, section 2.1), in hexadecimal."""
+    """Return the root of a Merkle tree with these leaves (RFC 6962, section 2.1), in hexadecimal."""
 
     def hash_tree(leaves: Sequence[bytes]) -> bytes:
         if len(leaves) < 2:
@@ -127,8 +126,8 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
 
 FORMAT = "pytest-ltm bundle 1"
 MANIFEST = "manifest.json"
-# The files of a run folder that a bundle may have: nothing that says who reviewed it,
-# holds a lock or a memory.
+# The files of a run folder that a bundle may contain: none that identify a reviewer,
+# hold a lock or a memory.
 _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.~-]{0,150}"
 _KEPT = re.compile(
     rf"(?:run|parts|summary|amendments|canaries)\.json|verdicts\.csv|(?:canaries|judge-checks)\.jsonl"
@@ -136,7 +135,8 @@ _KEPT = re.compile(
     rf"|definitions/(?:config\.yml|(?!\.){_NAME}/(?!\.){_NAME}\.def\.json))"
 )
 _RUN_ID = re.compile(rf"(?!\.){_NAME}")
-# What of run.json is published: no path of the machine.
+# The options in run.json that may contain paths of this machine, which are not
+# published.
 _PRIVATE = re.compile(
     r"ltm_(?:report|summary|save|compare|agent_process|data|definitions)\w*"
 )
@@ -145,7 +145,7 @@ _MOST_FILES = 50_000
 # deflate reaches 1,000 on a repeated byte; journals reach 30
 _RATIO = 300
 _SMALL = 1_000_000
-# Shorter runs of characters of a data set's texts stay.
+# Shorter sequences shared with a data set are kept as text.
 _GRAM = 16
 _LARGEST_DATA = 80_000_000
 
@@ -154,21 +154,21 @@ class BundledFile(Struct, frozen=True):
     """One file of a bundle."""
 
     sha256: str
-    """Of the file as the run had it."""
+    """The digest of the original file in the run."""
     size: int
     texts: bool = False
-    """Runs of its characters stand in the data set, and here only as places there."""
+    """Whether sequences of its characters are stored as positions in the data set."""
 
 
 class BundledData(Struct, frozen=True):
-    """The data set whose texts a bundle leaves out."""
+    """The data set whose texts a bundle omits."""
 
     name: str
     sha256: str
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a bundle holds."""
+    """The contents of a bundle."""
 
     format: str
     run: str
@@ -176,11 +176,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
     files: dict[str, BundledFile]
     data: BundledData | None = None
     left_out: list[str] = field(default_factory=list)
-    """Sentences on what of the run is not in it."""
+    """Sentences on parts of the run that are not included."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, the file, and what belongs to it."""
+    """Add the run, the file, and related files."""
     add_output(parser, "FILE.ltm.zip", "the file to write", required=True)
     add_option(
         parser,
@@ -266,13 +266,13 @@ def bundle_run(arguments: Namespace) -> int:
 
 
 def _recorded_data(run: Path) -> str | None:
-    """Return the file of the data set that a run's command line names; None if it names none."""
+    """Return the data set file named on a run's command line, or None."""
     suite = read_run_file(run).options.get("ltm_suite") or ""
     return SuiteSpec.parse(str(suite)).parameters.get("data")
 
 
 def _published_bytes(run: Path, name: str) -> bytes:
-    """Return a file as it is, run.json and its like without paths of the machine; LtmError if it holds a secret."""
+    """Return a file's bytes, without local paths in run.json and the like; LtmError if it has a secret."""
     data = read_regular(run / name)
     if name in (RUN_FILE, PARTS):
         record = json.loads(data)
@@ -306,7 +306,7 @@ def _published_bytes(run: Path, name: str) -> bytes:
 def _zip_files(
     run: str, files: dict[str, bytes], source: DataTexts | None
 ) -> tuple[bytes, int]:
-    """Return the bundle, and the bytes of its files."""
+    """Return the bundle, and the total size of its files in bytes."""
     listed = {}
     stored = {}
     for name, data in files.items():
@@ -336,11 +336,11 @@ def _zip_files(
     return buffer.getvalue(), sum(map(len, files.values()))
 
 
-# --- the texts of a data set, by their places
+# --- The texts of a data set, by position
 
 
 class DataTexts:
-    """All texts of a data set's file, as journals write them: what they have in common with a file can be left out."""
+    """The texts of a data set's file as journals write them, so that common parts of a file can be omitted."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
@@ -362,7 +362,7 @@ class DataTexts:
 
     @classmethod
     def read(cls, path: Path) -> DataTexts:
-        """Return the texts of a file; LtmError if it cannot be read."""
+        """Read the texts of a file; LtmError if it is unreadable."""
         try:
             if path.stat().st_size > _LARGEST_DATA:
                 raise LtmError(
@@ -373,7 +373,7 @@ class DataTexts:
             raise LtmError(f"{path}: cannot be read: {error}") from error
 
     def cut(self, text: str) -> list[Any]:
-        """Return a text as parts: what is its own, and [place, length] for what stands in the data set."""
+        """Return a text as parts: its own text, and [position, length] for text in the data set."""
         source = self._text
         parts: list[Any] = []
         start = position = 0
@@ -401,7 +401,7 @@ class DataTexts:
         return [*parts, text[start:]]
 
     def join(self, parts: list[Any], size: int) -> str:
-        """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
+        """Return the original text of some parts; ValueError if it exceeds `size`, or if the parts are malformed."""
         texts: list[str] = []
         for part in parts:
             if isinstance(part, str):
@@ -412,7 +412,7 @@ class DataTexts:
             texts.append(text)
             size -= len(text)
             if size < 0:
-                # at once: each of a million parts may stand for all of the data set
+                # check early: each of a million parts may stand for the whole data set
                 raise ValueError("it is larger than it says")
         return "".join(texts)
 
@@ -425,16 +425,15 @@ def _texts_within(value: object) -> Iterator[str]:
             yield from _texts_within(part)
 
 
-# --- reading one
+# --- Reading a bundle
 
 
 def open_bundle(
     path: Path, into: Path, data: Path | None
 ) -> tuple[Path, list[Discrepancy]]:
-    """Unpack a bundle into a folder, and return the run and what is not as its manifest says.
+    """Unpack a bundle into a folder; return the run and its discrepancies with the manifest.
 
-    LtmError if it is not a bundle of this version, or tries anything that a bundle has
-    no need of.
+    LtmError if it is not a bundle of this version, or uses anything that no bundle needs.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -468,7 +467,7 @@ def open_bundle(
 def _checked_entries(
     path: Path, archive: zipfile.ZipFile
 ) -> dict[str, zipfile.ZipInfo]:
-    """Return the files of a zip by name; LtmError for any that a bundle cannot have."""
+    """Return the files of a zip by name; LtmError for any that is not allowed in a bundle."""
     infos = archive.infolist()
     folded = Counter(info.filename.casefold() for info in infos)
     if len(infos) > _MOST_FILES or sum(info.file_size for info in infos) > _LARGEST:

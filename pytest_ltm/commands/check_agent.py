@@ -1,4 +1,4 @@
-"""`check-agent SPEC`: a few messages to an agent, and what of it a run can use, will not see, or would refuse."""
+"""`check-agent SPEC`: sends an agent a few messages, and reports what a run can use, ignores or refuses."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ from pytest_ltm.modes.hub import (
 )
 from pytest_ltm.prechecks.probe_questions import Secret
 
-# The exit status where something is worth a look.
+# The exit status if something deserves a look.
 FINDS = 1
-# The exit status where no run could use the agent.
+# The exit status if no run could use the agent.
 UNUSABLE = 2
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
-_CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
-_BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
-_RETRIES = 2  # a check should fail soon where a run would be patient
+_CLOSE = 0.75  # names less similar than this count as the agent's own methods
+_BLOCKED = 0.5  # seconds of a blocked event loop that deserve a look
+_RETRIES = 2  # a check should fail sooner than a run
 _SHOWN = 60
 _TITLE = 14
 _PACKAGE = str(Path(__file__).parents[1])
@@ -69,26 +69,26 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 @dataclass(kw_only=True)
 class AgentCheckReport:
-    """What a few messages told about an agent."""
+    """The findings of a few messages about an agent."""
 
     spec: str
     kind: str = ""
     """What the spec names, and how many conversations it can serve."""
     capabilities: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    """Of each reply."""
+    """The duration of each reply."""
     replies: list[str] = field(default_factory=list)
     accounts: list[str] = field(default_factory=list)
-    """How each reply came to be: `whole`, `cut`, `unknown` ..., with the name of its end."""
+    """The account of each reply (`whole`, `cut`, `unknown` ...), with its finish reason."""
     tokens: int | None = None
-    """Input and output; None where the agent reports none."""
+    """Input and output tokens; None if the agent reports none."""
     cost_usd: float | None = None
     notes: list[str] = field(default_factory=list)
-    """What was tried, and went as it should."""
+    """Checks that passed."""
     finds: list[str] = field(default_factory=list)
-    """What is worth a look."""
+    """Findings that deserve a look."""
     unusable: str = ""
-    """Why no run could use it; "" if one could."""
+    """Why no run could use the agent; "" if one could."""
 
     @property
     def status(self) -> int:
@@ -139,15 +139,15 @@ def check_agent(arguments: Namespace) -> int:
 
 
 def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
-    """Return what a few messages tell about the agent of a spec; nothing that goes wrong in it is raised.
+    """Report on the agent of a spec after a few messages; errors of the agent are not raised.
 
     Args:
         spec: As for `--ltm-agent`.
-        timeout: Seconds for each reply; None: no limit.
+        timeout: Seconds per reply; None for no limit.
     """
     report = AgentCheckReport(spec=spec)
     try:
-        share_in_thread()  # as in a run that plays conversations at once, what is shared belongs to the first loop
+        share_in_thread()  # shared objects belong to the first loop
         _Visit(find_agent(spec, base=Path.cwd()), report, timeout).run()
     except AgentFault as fault:
         report.unusable = str(fault)
@@ -159,11 +159,11 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
 
 
 def _cause_lines(error: AgentError) -> list[str]:
-    """Return the traceback of what an agent raised, without the frames of this package: they would bury its own."""
+    """Return the traceback of an agent's error, without the frames of this package, which would bury it."""
     cause = error.__cause__
     if cause is None:
         return []
-    if isinstance(cause, AgentError):  # one of ours: its text is in the error's
+    if isinstance(cause, AgentError):  # one of ours: its text is part of the error's
         return _cause_lines(cause)
     trace = traceback.TracebackException.from_exception(cause)
     frames = [frame for frame in trace.stack if not frame.filename.startswith(_PACKAGE)]
@@ -172,7 +172,7 @@ def _cause_lines(error: AgentError) -> list[str]:
 
 
 class _Visit:
-    """The agents of one source, one after another."""
+    """A visit to the agents of one source, one after another."""
 
     def __init__(
         self, source: AgentSource, report: AgentCheckReport, timeout: float | None
@@ -183,7 +183,7 @@ class _Visit:
         self._secret = Secret.secret_word(0, source.spec)
 
     def run(self) -> None:
-        """Talk to the agent in one conversation, in others, and in two at once."""
+        """Talk to the agent in one conversation, then in others, and in two at once."""
         source = self._source
         report = self._report
         report.kind = _describe_source(source)
@@ -199,8 +199,7 @@ class _Visit:
                 size = pluralize(len(first.save()), "byte")
                 report.notes.append(f"save() gives {size}")
             if source.serves_many:
-                # An agent that does not remember within a session cannot do so in the
-                # next.
+                # An agent that forgets within a session cannot remember in the next.
                 if knows and source.owned and not cannot_come_back(first.capabilities):
                     self._check_next_session(first)
                 self._check_leaks(first, knows=knows)
@@ -210,8 +209,7 @@ class _Visit:
     def _check_recall(self, first: AgentCaller) -> bool:
         """Tell the agent a word and ask for it; return whether it knew it.
 
-        A message lies in between: an agent that keeps just the last one must not seem
-        to remember.
+        There is a message in between, so that an agent with only the last message does not seem to remember.
         """
         report = self._report
         messages = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
@@ -228,7 +226,7 @@ class _Visit:
         return knows
 
     def _check_next_session(self, first: AgentCaller) -> None:
-        """Ask another agent that has the first one's memory, as in the user's next session."""
+        """Ask another agent that has the first one's memory, as in a user's next session."""
         state: bytes | None = None
         with TemporaryDirectory() as name:
             folder = Path(name)
@@ -249,8 +247,8 @@ class _Visit:
             )
 
     def _check_leaks(self, first: AgentCaller, *, knows: bool) -> None:
-        """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
-        # It is given the whole conversation each time and has nothing to leak.
+        """Ask the next agent for the first one's secret; an agent that serves all conversations was reset."""
+        # A stateless agent gets the whole conversation each time, and cannot leak.
         if not self._source.owned and "Stateless" in first.capabilities:
             return
         with self._conversation() as second:
@@ -264,7 +262,7 @@ class _Visit:
             self._report.notes.append("does not know it in another conversation")
 
     def _check_concurrency(self) -> None:
-        """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
+        """Hold two conversations at once, like --ltm-concurrency: some agents fail only then."""
         hub = Hub()
         faults: list[str] = []
 
@@ -297,7 +295,7 @@ class _Visit:
             report.notes.append("two conversations at once: both got their replies")
 
     def _say(self, caller: AgentCaller, message: str) -> str:
-        """Send a message; note the reply, its account, its time and its tokens."""
+        """Send a message; record the reply's account, time and tokens."""
         report = self._report
         caller.tell_time(START)
         began = stopwatch_seconds()
@@ -330,7 +328,7 @@ class _Visit:
 
     @contextmanager
     def _conversation(self, folder: Path | None = None) -> Iterator[AgentCaller]:
-        """Yield the caller of the next conversation's agent, or of the one with that folder, and let it go."""
+        """Yield the caller of the next conversation's agent, or of the one with that folder, and close it."""
         caller = AgentCaller(
             self._source.make(folder=folder),
             timeout=self._timeout,
@@ -348,7 +346,7 @@ class _Visit:
 
 
 def _describe_source(source: AgentSource) -> str:
-    """Return how many conversations an agent can serve, and by which method it replies."""
+    """Return how many conversations an agent can serve, and its reply method."""
     if source.owned:
         kind = "a new agent for each conversation"
     elif source.serves_many:
@@ -361,7 +359,7 @@ def _describe_source(source: AgentSource) -> str:
 
 
 def _misspelt_methods(agent: object) -> Iterator[str]:
-    """Yield a sentence on each of the agent's methods whose name is nearly that of a method of a capability."""
+    """Yield a sentence on each of the agent's methods with a name close to that of a capability's method."""
     owners: dict[str, str] = {}
     for capability, protocol in CAPABILITIES.items():
         for name in protocol_members(protocol):
@@ -375,7 +373,7 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
             yield f"it has {name}(), which nothing calls. Did you mean {near_name}() of {owners[near_name]}?"
 
 
-# --- what is printed
+# --- Output
 
 
 def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
@@ -400,7 +398,7 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
 
 
 def _reply_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
-    """Yield what is known of the replies, each with a title."""
+    """Yield titled rows on the replies."""
     if report.seconds:
         typical = median(report.seconds)
         longest = max(report.seconds)
@@ -420,7 +418,7 @@ def _reply_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
 
 
 def _count_alike(accounts: list[str]) -> str:
-    """Return how many replies have each account: `4 whole, 1 cut (length)`."""
+    """Return the number of replies by account: `4 whole, 1 cut (length)`."""
     counts = Counter(accounts)
     return ", ".join(f"{count} {account}" for account, count in counts.items())
 

@@ -33,11 +33,11 @@ from pytest_ltm.lifecycle.cards.recorded_model import (
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 
 DIFFERS = 1
-"""The exit status where the card is another one than `--against`, or does not hold."""
+"""The exit status if the card differs from `--against`, or is not valid."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the memories, what is written, and what the card is compared with."""
+    """Add the memories, the output, and the card to compare with."""
     parser.add_argument(
         "specs",
         nargs="+",
@@ -95,7 +95,7 @@ def check_memory(arguments: Namespace) -> int:
 
 
 def _model_of(arguments: Namespace) -> AbstractContextManager[ModelServer | None]:
-    """Return what stands in for the model that memories ask, within a block."""
+    """Return the context of the recorded or replayed model, as chosen by options."""
     if arguments.record and arguments.replay:
         raise ConfigurationError("--record and --replay: give one of them")
     if arguments.record:
@@ -122,7 +122,7 @@ def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]
 
 
 def _as_store(spec: str) -> str:
-    """Return a spec; a dotted path alone names a class of stores."""
+    """Return a spec; a bare dotted path names a class of stores."""
     module, _, name = spec.partition(":")
     is_dotted = all(part.isidentifier() for part in module.split("."))
     if is_dotted and name[:1].isupper():
@@ -131,7 +131,7 @@ def _as_store(spec: str) -> str:
 
 
 def _compare(card: Card, reference: Card) -> int:
-    """Print where a card differs from another; return the exit status."""
+    """Print the differences between two cards; return the exit status."""
     if card.seed != reference.seed:
         raise ConfigurationError(
             f"--against: that card has seed {reference.seed}. Compare with --seed {reference.seed}"
@@ -149,9 +149,9 @@ def _compare(card: Card, reference: Card) -> int:
 
 
 def verify_card(path: Path, *, as_json: bool) -> int:
-    """Recompute a card from its records, and name what does not follow from them; return the exit status.
+    """Recompute a card from its records, and print what does not follow; return the exit status.
 
-    So are the digests of a model's replies, where a recording lies in the same folder.
+    If a recording is in the same folder, the digests of a model's replies are recomputed as well.
     """
     card = read_card(path)
     found, missing = check_recordings(card, recordings_beside(path))

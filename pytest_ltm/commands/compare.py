@@ -1,4 +1,4 @@
-"""`compare A B [C...]`: what moved from A to each of the others, and whether rules hold."""
+"""`compare A B [C...]`: what changed from A to each of the others, and whether rules hold."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-# A later side, what moved, and what the rules say of that.
+# A later side, its changes, and the verdict of the rules.
 _Compared: TypeAlias = tuple[GateSide, Changes, GateVerdict | None]
 
 
@@ -118,7 +118,7 @@ def compare_results(arguments: Namespace) -> int:
         )
         for side in sides[1:]
     ]
-    # each further comparison is one more chance to find something by luck
+    # each further comparison is another chance of a false positive
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
     allow_blind = arguments.compare_blind == "allow"
@@ -146,7 +146,7 @@ def compare_results(arguments: Namespace) -> int:
         print("\n".join(_text_lines(rules, result)))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
-        # on stderr: what is printed may be piped into a file
+        # on stderr, because stdout may be piped into a file
         if problem:
             print(problem, file=sys.stderr)
         for line in change_report.github_annotations(verdict) if verdict else ():
@@ -154,12 +154,12 @@ def compare_results(arguments: Namespace) -> int:
     statuses = {
         STATUS[verdict.state] for _, _, verdict in result if verdict is not None
     }
-    # a broken rule outweighs what could not be measured
+    # a broken rule takes precedence over what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
 
 def _text_lines(rules: Sequence[Rule], compared: Sequence[_Compared]) -> Iterator[str]:
-    """Yield the rules, and what moved on each later side."""
+    """Yield the rules, and the changes of each later side."""
     if rules:
         yield from ["rules:", *change_report.rule_lines(rules, WIDTH), ""]
     for number, (side, moved, verdict) in enumerate(compared):

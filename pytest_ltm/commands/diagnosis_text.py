@@ -1,4 +1,4 @@
-"""How a diagnosis is laid out for a terminal."""
+"""The layout of a diagnosis for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MEGA = 1e6
 
 
 def problem_lines(problems: Sequence[str]) -> list[str]:
-    """Return what is wrong, or that nothing is."""
+    """Return the problems, or a line that there are none."""
     if not problems:
         return ["nothing is wrong"]
     return ["what is wrong:", *(f"  - {problem}" for problem in problems)]
@@ -28,7 +28,7 @@ def size_text(size: int) -> str:
 
 
 def fit_lines(lines: Iterable[str], width: int) -> list[str]:
-    """Return lines of at most `width` columns; what is wrapped keeps its indent."""
+    """Return lines of at most `width` columns; wrapped lines keep their indent."""
     fitted = []
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()))

@@ -1,6 +1,6 @@
-"""`doctor [RUN]`: what a run folder holds, what is wrong with it and what can be done with it; what is installed.
+"""`doctor [RUN]`: the contents, problems and options of a run folder; what is installed.
 
-Whatever a folder holds, it is told, and nothing is changed but by `--repair`.
+Reports everything it finds; only `--repair` changes files.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pytest_ltm.commands.environment import (
 from pytest_ltm.commands.journal_check import repair_journals, verify_journals
 from pytest_ltm.commands.run_diagnosis import Diagnosis, diagnose_run, run_lines
 
-# The exit status where something is wrong.
+# The exit status if there are problems.
 PROBLEMS = 1
 _LEAST_WIDTH = 60
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, and what is done with its journals."""
+    """Add the run, and the actions on its journals."""
     parser.add_argument("run", nargs="?", metavar="RUN", help=RUN)
     action = parser.add_mutually_exclusive_group()
     add_flags(
@@ -68,7 +68,7 @@ def show_diagnosis(arguments: Namespace) -> int:
 
 
 def _find_folder(text: str, ltm_dir: Path) -> Path:
-    """Return the folder of a run that is named by its ID, its path or the path of one of its conversations."""
+    """Return the folder of a run, given as its ID, its path or the path of one of its conversations."""
     if (Path(text) / JOURNAL).is_file():
         return Path(text).parent
     return run_file.find_run(text, ltm_dir).resolve()

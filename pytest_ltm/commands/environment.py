@@ -1,4 +1,4 @@
-"""What is installed and set on this machine, and what of it is wrong."""
+"""The packages and settings on this machine, and their problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_ltm.api.storage import describe_error, is_secret_name, load_packaged
 from pytest_ltm.commands.diagnosis_text import fit_lines, problem_lines
 from pytest_ltm.providers import key_names
 
-# What is needed, what extras bring, and what plugins of others mean here.
+# Required distributions, those of extras, and notes on third-party plugins.
 DISTRIBUTIONS: Mapping[str, Any] = load_packaged_yaml(__file__, "doctor.yml")
 ENCODINGS = ("cl100k_base", "o200k_base")
 _MOST_RUNS = 5
@@ -26,35 +26,35 @@ _MOST_RUNS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What is there."""
+    """The installed packages and settings."""
 
     python: str
     platform: str
     pytest_ltm: str
     packages: Mapping[str, str]
-    """Versions of what is needed; "": it is missing."""
+    """Versions of required packages; "" if missing."""
     extras: Mapping[str, str]
-    """Versions of what extras bring; "": it is not installed."""
+    """Versions of the packages in extras; "" if not installed."""
     plugins: tuple[str, ...]
-    """Other installed plugins of pytest."""
+    """Other installed pytest plugins."""
     notes: tuple[str, ...]
-    """A sentence for each plugin that changes how items are run."""
+    """A sentence for each plugin that affects how items are run."""
     encodings: Mapping[str, bool]
-    """Whether a tokenizer works without a network."""
+    """Whether each tokenizer works without a network."""
     keys: Mapping[str, bool]
-    """Whether a variable is set: those of known endpoints, and all that are named like secrets. Never their values."""
+    """Whether variables are set: those of known endpoints, and those named like secrets. Never their values."""
     ltm_dir: str
     writable: str
-    """"" or why the folder for runs cannot be written."""
+    """Why the folder for runs is not writable, or ""."""
     runs: tuple[str, ...]
     """The latest runs, newest first."""
     cut_short: tuple[str, ...]
-    """Those of them whose process ended in the middle."""
+    """Those runs whose process was killed."""
     problems: tuple[str, ...]
 
 
 def diagnose_environment(ltm_dir: Path) -> Environment:
-    """Return what is installed and set here."""
+    """Collect what is installed and set."""
     packages = {name: installed_version(name) for name in DISTRIBUTIONS["needed"]}
     encodings = {name: _why_no_tokens(name) for name in ENCODINGS}
     unwritable = _why_unwritable(ltm_dir)
@@ -82,7 +82,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
 
 
 def installed_version(name: str) -> str:
-    """Return a distribution's version, "" if it is not there."""
+    """Return a distribution's version, or "" if it is not installed."""
     try:
         return version(name)
     except (PackageNotFoundError, ValueError):
@@ -90,7 +90,7 @@ def installed_version(name: str) -> str:
 
 
 def _iter_plugins() -> Iterator[str]:
-    """Yield names and versions of other plugins of pytest."""
+    """Yield names and versions of other pytest plugins."""
     for point in entry_points(group="pytest11"):
         distribution = point.dist
         if distribution and distribution.name != "pytest-ltm":
@@ -98,13 +98,13 @@ def _iter_plugins() -> Iterator[str]:
 
 
 def _keys_set() -> Mapping[str, bool]:
-    """Return whether each variable that may hold a key is set."""
+    """Return whether each variable that may contain a key is set."""
     secret_names = sorted(filter(is_secret_name, os.environ))
     return {name: bool(os.environ.get(name)) for name in (*key_names(), *secret_names)}
 
 
 def _why_no_tokens(encoding: str) -> str:
-    """Return why a tokenizer does not work; "" if it does."""
+    """Return why a tokenizer does not work, or ""."""
     try:
         token_counter(encoding).count("one two three")
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
@@ -113,12 +113,12 @@ def _why_no_tokens(encoding: str) -> str:
 
 
 def _why_unwritable(ltm_dir: Path) -> str:
-    """Return why the folder for runs cannot be written, or made where it is not there yet; "" if it can."""
+    """Return why the folder for runs cannot be written or created, or ""."""
     folder = ltm_dir.absolute()
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     try:
-        tempfile.TemporaryFile(dir=folder).close()  # nothing is left there
+        tempfile.TemporaryFile(dir=folder).close()  # leaves no file
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -141,7 +141,7 @@ def _iter_problems(
 
 
 def environment_lines(environment: Environment, width: int) -> list[str]:
-    """Return what is installed and set, as lines for a terminal."""
+    """Return the packages and settings as lines for a terminal."""
     packages = [
         f"{name} {installed or 'missing'}"
         for name, installed in environment.packages.items()

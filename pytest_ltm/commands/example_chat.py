@@ -1,4 +1,4 @@
-"""One example as a chat: its exchanges, what lies between them, its verdict; as lines and as JSON."""
+"""One example as a chat, with its exchanges, distances and verdict; as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from pytest_ltm.reports.failure import (
     speech_lines,
 )
 
-# Characters of a text that are shown unless all are asked for.
+# Characters shown of a text, unless the full text is requested.
 LONGEST = 4_000
 
 
 class ExampleChat(Struct, frozen=True, kw_only=True):
-    """What is shown of an example."""
+    """The displayed data of an example."""
 
     result: ScenarioResult
     record: ConversationRecord | None
-    """None where there is no readable journal."""
+    """None without a readable journal."""
     expected: object = None
-    """What its definition says of right answers; None where it says nothing."""
+    """The right answers by its definition; None if it has none."""
     damage: str = ""
-    """What is wrong with the journal."""
+    """The damage of the journal."""
 
 
 def style_of(result: ScenarioResult) -> Style:
-    """Return the colours of a score."""
+    """Return the style of a score."""
     if result.score is None or result.outcome == "skipped":
         return "dim"
     if result.outcome == "passed":
@@ -59,7 +59,7 @@ def style_of(result: ScenarioResult) -> Style:
     return "part" if result.score > 0 else "bad"
 
 
-# --- as lines
+# --- As lines
 
 
 def chat_lines(
@@ -67,8 +67,7 @@ def chat_lines(
 ) -> list[str]:
     """Return the example as lines.
 
-    `full`: texts of any length, and what others said from its first message to its
-    last.
+    `full`: without shortening, including others' exchanges between its first and last message.
     """
     lines = [
         *_title_lines(chat.result, width, color=color),
@@ -90,7 +89,7 @@ def _title_lines(result: ScenarioResult, width: int, *, color: bool) -> Iterator
 def _speech_lines(
     chat: ExampleChat, width: int, *, color: bool, full: bool
 ) -> Iterator[str]:
-    """Yield the exchanges, and how far apart they are."""
+    """Yield the exchanges, and the distances between them."""
     if chat.record is None:
         reason = (
             f"The transcript is missing: the run has no readable journal. {chat.damage}"
@@ -133,7 +132,7 @@ def _exchange_lines(
 
 
 def _needle_text(needle: NeedleRef) -> str:
-    """Return how far before its question a needle was told, and whether it was retrieved."""
+    """Return a needle's distance from its question, and whether it was retrieved."""
     passed = timedelta(seconds=needle.seconds_passed)
     distance = format_distance(needle.gap, passed)
     text = f"    needle #{needle.number}: {distance} before"
@@ -148,7 +147,7 @@ def _needle_text(needle: NeedleRef) -> str:
 
 
 def _shorten_message(text: str, keep: str, *, full: bool) -> str:
-    """Return a text, of a long one its beginning and what decided."""
+    """Return a text, shortened to its beginning and the deciding part."""
     if full or len(text) <= LONGEST:
         return shown_message(text)
     left_out = len(text) - LONGEST
@@ -172,7 +171,7 @@ def _verdict_lines(chat: ExampleChat, width: int, *, color: bool) -> Iterator[st
 
 
 def _verdict_notes(chat: ExampleChat) -> Iterator[tuple[str, str]]:
-    """Yield what a reader should know of a verdict, each with a label."""
+    """Yield labelled notes on a verdict."""
     result = chat.result
     if result.evidence:
         yield "decided by", result.evidence
@@ -186,13 +185,13 @@ def _verdict_notes(chat: ExampleChat) -> Iterator[tuple[str, str]]:
         yield "before it was amended", text
 
 
-# --- which exchanges
+# --- Selection of exchanges
 
 
 def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
-    """Return its own exchanges, its needles wherever they stand, and the one whose reply holds what decided.
+    """Return the example's exchanges, its needles, and the exchange whose reply decided.
 
-    `full`: all from the first of them to the last.
+    `full`: all exchanges from the first to the last of these.
     """
     record = chat.record
     result = chat.result
@@ -231,7 +230,7 @@ def _all_needles(result: ScenarioResult) -> list[NeedleRef]:
 
 
 def _needles_of(result: ScenarioResult, exchange: Exchange) -> list[NeedleRef]:
-    """Return the needles of the questions that an exchange asks."""
+    """Return the needles of the questions in an exchange."""
     needles: list[NeedleRef] = []
     for question in result.questions:
         if question.number == exchange.number:
@@ -250,7 +249,7 @@ def _exchange_kind(result: ScenarioResult, exchange: Exchange) -> str:
     return f"{one_line(exchange.by)}: {kind}"
 
 
-# --- as JSON
+# --- As JSON
 
 
 def example_json(row: ScenarioResult) -> dict[str, Any]:
@@ -270,7 +269,7 @@ def example_json(row: ScenarioResult) -> dict[str, Any]:
 
 
 def chat_json(chat: ExampleChat, *, full: bool) -> dict[str, Any]:
-    """Return the example as JSON values: its verdict, what decided it, and the exchanges that are shown of it.
+    """Return the example as JSON values: its verdict, the deciding part, and the displayed exchanges.
 
     `full`: as for `chat_lines`.
     """

@@ -1,4 +1,4 @@
-"""Which example of a run is meant by an item and the options that tell results of one item apart."""
+"""Selects the example of a run that an item and further options refer to."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from pytest_ltm.api.storage import (
     one_line,
 )
 
-# The candidates that are listed where an item is ambiguous.
+# The most candidates listed for an ambiguous item.
 _MOST_CANDIDATES = 12
-# Options that choose among rows, and the field of a row that each names.
+# Options that select rows, with the row fields they refer to.
 _LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
 
 
 def choose_result(
     run: RunResult, arguments: Namespace, *, parts: bool = False
 ) -> ScenarioResult:
-    """Return the one row of a run that is meant by `item`, `agent`, `span` and `trial`.
+    """Return the only row of a run that matches `item`, `agent`, `span` and `trial`.
 
-    `parts`: also part of a node ID names an item. ConfigurationError lists the
-    candidates if there are none or several.
+    `parts`: a part of a node ID may name an item. ConfigurationError lists the candidates unless there is exactly one.
     """
     item: str = arguments.item
     rows = choose_rows(run.scenarios, arguments)
@@ -57,7 +56,7 @@ def choose_result(
 def choose_rows(
     rows: Sequence[ScenarioResult], arguments: Namespace
 ) -> list[ScenarioResult]:
-    """Return the rows of the agent, span and trial that are named; of all where none is."""
+    """Return the rows of the given agent, span and trial, or all rows without any of these."""
     chosen = list(rows)
     for option, field in _LABELS.items():
         label = getattr(arguments, option)
@@ -67,7 +66,7 @@ def choose_rows(
 
 
 def _options_text(arguments: Namespace) -> str:
-    """Return the options that narrowed the choice, as they are typed."""
+    """Return the selecting options as typed."""
     text = ""
     for option in _LABELS:
         label = getattr(arguments, option)

@@ -1,4 +1,4 @@
-"""Whether a gate can turn red: the same bot with its memory cut is compared with its own baseline."""
+"""Proves that a gate can turn red: the same bot with its memory cut is compared with its own baseline."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ _DOLLARS = re.compile(r"\$([\d,]+(?:\.\d+)?)")
 
 
 class Setting(Struct, frozen=True):
-    """How much the gate plays."""
+    """The size of a gate's run."""
 
     span: str
     trials: int
 
     def words(self, agent: str) -> list[str]:
-        """Return the options of pytest."""
+        """Return the pytest options."""
         trials = [f"--ltm-trials={self.trials}"] if self.trials > 1 else []
         return [f"--ltm-agent={agent}", f"--ltm-span={self.span}", *trials]
 
     def shell_words(self, agent: str) -> str:
-        """Return the same as a person types them."""
+        """Return the options as typed in a shell."""
         trials = f" --ltm-trials={self.trials}" if self.trials > 1 else ""
         return f"--ltm-agent={shlex.quote(agent)} --ltm-span={self.span}{trials}"
 
     def command(self, agent: str) -> str:
-        """Return the command that saves a baseline, as a person types it."""
+        """Return the shell command that saves a baseline."""
         return f"pytest {self.shell_words(agent)} --ltm-save={BASELINE}"
 
 
 class Forecast(Struct, frozen=True):
-    """What a baseline takes, before the first message."""
+    """The expected cost of a baseline."""
 
     text: str
     dollars: float | None
-    """None where nobody knows the price."""
+    """None if the price is unknown."""
     tokens: int
-    """Of all messages and replies, sent again or not."""
+    """Tokens of all messages and replies, including repeated input."""
 
     @property
     def budget(self) -> str:
-        """The option that keeps the workflow within twice as much; "" where it is free."""
+        """The option that limits the workflow to twice the cost; "" if it is free."""
         if self.dollars:
             return f"--ltm-max-cost={max(0.01, 2 * self.dollars):.2f}"
         if self.dollars is None:
@@ -68,7 +68,7 @@ class Forecast(Struct, frozen=True):
 
 
 class GateProof:
-    """Baselines of one agent in one project, each tried with the agent's memory cut."""
+    """Baselines of one agent in a project, each tested with the agent's memory cut."""
 
     def __init__(self, agent: str, folder: Path, rule: str) -> None:
         self._agent = agent
@@ -77,16 +77,16 @@ class GateProof:
 
     @staticmethod
     def baseline_file(folder: Path) -> Path:
-        """Return the file that is saved for the project in a folder."""
+        """Return the baseline file of the project in a folder."""
         return folder / FOLDER / f"{BASELINE}.json"
 
     @property
     def baseline(self) -> Path:
-        """The file that is saved."""
+        """The baseline file."""
         return self.baseline_file(self._folder)
 
     def forecast(self, setting: Setting) -> Forecast:
-        """Return what playing takes, from a dry run; ConfigurationError if the bot cannot be played."""
+        """Return the expected cost from a dry run; ConfigurationError if the bot cannot be played."""
         process = self._pytest(
             [*setting.words(self._agent), "--ltm-dry-run"], is_shown=False
         )
@@ -106,18 +106,18 @@ class GateProof:
         return Forecast(expected[0].removeprefix("total: "), dollars, tokens)
 
     def save_baseline(self, setting: Setting) -> int:
-        """Play and save the baseline in place of an earlier one; return pytest's exit status."""
+        """Play, and save the baseline in place of an earlier one; return pytest's exit status."""
         words = [*setting.words(self._agent), f"--ltm-save={BASELINE}"]
         return self._pytest(words, is_shown=True).returncode
 
     def is_hopeless(self) -> bool:
-        """Return whether the baseline is no better than guessing: then no cut can lower it."""
+        """Return whether the baseline is no better than guessing, so that no cut can lower it."""
         result = load_baseline(self.baseline).result
         tests = [guessing_test(column) for column in result_columns(result)]
         return all(test.lead <= 0 for test in tests)
 
     def turns_red(self, setting: Setting) -> tuple[bool, str]:
-        """Play the bot with its memory cut against the baseline; return whether that is red, and what the gate says."""
+        """Compare the bot with its memory cut with the baseline; return whether the gate is red, and its text."""
         with TemporaryDirectory(prefix="ltm-proof-") as elsewhere:
             words = [
                 "-p",
@@ -157,7 +157,7 @@ _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 def _tokens_in(forecast: str) -> int:
-    """Return the tokens in and out of a forecast such as `7.05M tokens in and 30,610 out`."""
+    """Return the total tokens in a forecast such as `7.05M tokens in and 30,610 out`."""
     found = re.search(r"([\d.,]+)([kM]?) tokens in and ([\d.,]+)([kM]?) out", forecast)
     if found is None:
         return 0

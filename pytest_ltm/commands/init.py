@@ -1,4 +1,4 @@
-"""`init`: from a bot to a gate: an adapter, a scenario, a workflow, and a first run that is saved as the baseline."""
+"""`init`: from a bot to a gate: an adapter, a scenario, a workflow, and a first run saved as baseline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = Path(__file__).with_name("SKILL.md")
 
 
 def write_skill(skills: Path) -> int:
-    """Write the skill into a folder of skills, and say so. ConfigurationError if it is there already."""
+    """Write the skill into a folder of skills. ConfigurationError if it exists."""
     path = skills / NAME / TEXT.name
     if path.exists():
         raise ConfigurationError(
@@ -38,53 +38,53 @@ def write_skill(skills: Path) -> int:
 
 TEMPLATE_FILES: Mapping[str, Any] = load_packaged_yaml(__file__, "init.yml")
 AGENT, STAND_IN = "ltm_agent", "ltm_bot"
-"""The modules that are written: the agent under test, and what it puts under test where nothing else is known."""
+"""The modules to write: the agent under test, and a stand-in for an unknown bot."""
 IGNORE = ".gitignore"
 WORKFLOW = ".github/workflows/ltm.yml"
-_SAVED = {0, 1}  # exit statuses of pytest after which the baseline is there
+_SAVED = {0, 1}  # exit statuses of pytest with a saved baseline
 _UNPROVEN = 1
-"""The exit status where no gate was seen to turn red."""
+"""The exit status if no gate was seen to turn red."""
 _MORE_TRIALS = (1, 2, 4)
-"""How many times as many trials are played, one after the other."""
+"""Factors for the number of trials, tried in order."""
 
 
 class Gate(Struct, frozen=True):
-    """What the workflow plays."""
+    """The gate that the workflow runs."""
 
     setting: Setting
     budget: str = ""
-    """The option that limits what it uses; "": none."""
+    """The option that limits its cost; "" for none."""
     is_played: bool = False
-    """Its baseline is saved, and it was seen to turn red."""
+    """Whether its baseline is saved, and it was seen to turn red."""
     status: int = 0
-    """The exit status with which the baseline was played."""
+    """The exit status of the run that saved the baseline."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """What a project begins with."""
+    """The initial setup of a project."""
 
     agent: str
     """The spec of the agent under test."""
     why: str
-    """What was seen or asked for, as a sentence for the user."""
+    """The reason for the choice, as a sentence for the user."""
     texts: dict[str, str] = {}
-    """The files of the agent by path."""
+    """The agent's files by path."""
     requires: str = ""
-    """What else the workflow installs."""
+    """Additional packages for the workflow."""
     keys: list[str] = []
-    """The secrets of the repository that the workflow hands to the agent."""
+    """The repository secrets that the workflow passes to the agent."""
     stand_in: str = ""
-    """The file in which something stands in for the user's bot; "": the user's own answers."""
+    """The file with a stand-in for the user's bot; "" for the bot itself."""
 
     @property
     def gate(self) -> dict[str, Any]:
-        """The rule of the workflow, and the trials that it takes at least."""
+        """The rule of the workflow, and the minimum number of trials."""
         gate: dict[str, Any] = TEMPLATE_FILES["gate"]
         return gate
 
     @property
     def setting(self) -> Setting:
-        """What is played at first."""
+        """The setting to try first."""
         return Setting(TEMPLATE_FILES["span"], self.gate["trials"])
 
     def workflow(self, folder: Path, root: Path, gate: Gate) -> str:
@@ -109,7 +109,7 @@ class Start(Struct, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the folder, what the agent is made with, and the agent."""
+    """Add the folder, the agent's framework, and the agent."""
     parser.add_argument(
         "folder",
         nargs="?",
@@ -174,14 +174,14 @@ def write_first_files(arguments: Namespace) -> int:
     }
     texts = {folder / path: text for path, text in start.texts.items()}
     scenario_file = _tests_folder(folder) / f"test_ltm_{subject['name']}.py"
-    # An earlier call with --from has written it, and its user may have changed it since.
+    # An earlier call with --from has written it, and the user may have edited it since.
     if not (arguments.agent and scenario_file.is_file()):
         texts[scenario_file] = _fill_template("scenario", scenario)
     workflow = root / WORKFLOW
     ignore = folder / IGNORE
     files = NewFiles(root)
     files.refuse_pipes(folder)
-    # Looked at before anything is written: half of the files would be worse than none.
+    # Checked before anything is written: half of the files would be worse than none.
     plays = not start.stand_in and not arguments.no_play
     gates = [workflow] if plays or arguments.no_play else []
     baseline = [GateProof.baseline_file(folder)] if plays else []
@@ -232,9 +232,9 @@ def _steps_to_own_bot(start: Start, folder: Path) -> Iterator[str]:
 
 
 def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
-    """Save baselines of more and more trials, until the bot with its memory cut turns the gate red.
+    """Save baselines with more and more trials, until the bot with its memory cut turns the gate red.
 
-    Returns None if no gate turned red: then no baseline is left.
+    Returns None, without leaving a baseline, if no gate turned red.
     """
     proof = GateProof(start.agent, folder, start.gate["rule"])
     why = "its score with its memory cut is not shown to be worse"
@@ -265,7 +265,7 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
 
 
 def _choose_start(folder: Path, arguments: Namespace) -> Start:
-    """Return what was asked for, else what the project shows."""
+    """Return the requested setup, or the one that the project suggests."""
     if arguments.agent:
         _refuse_stand_in(folder, arguments.agent)
         return Start(
@@ -295,7 +295,7 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
 
 
 def _refuse_stand_in(folder: Path, spec: str) -> None:
-    """Raise ConfigurationError if a spec names what an earlier call has written, still unchanged."""
+    """Raise ConfigurationError if a spec names an unedited stand-in from an earlier call."""
     adapter = folder / f"{AGENT}.py"
     text = spec
     if AGENT in spec and adapter.is_file():
@@ -322,7 +322,7 @@ def _requirement_of(framework: str) -> str:
 
 
 def _framework_start(framework: Framework, bots: list[tuple[str, str]]) -> Start:
-    """Return the adapter of the first bot that a project makes, else of the library's stand-in."""
+    """Return an adapter for the first bot of a project, or else for the library's stand-in."""
     module, name = bots[0] if bots else (STAND_IN, framework.name)
     texts = {f"{AGENT}.py": framework.adapter_text(module, name)}
     stand_in = f"{AGENT}.py"
@@ -359,13 +359,13 @@ def _stub_start(name: str) -> Start:
 
 
 def _environment_of(keys: list[str]) -> str:
-    """Return the lines of a workflow's step that hand it secrets."""
+    """Return the lines of a workflow step that pass secrets to it."""
     lines = [f"          {key}: ${{{{ secrets.{key} }}}}\n" for key in keys]
     return f"        env:\n{''.join(lines)}" if lines else ""
 
 
 def _tests_folder(folder: Path) -> Path:
-    """Return where pytest looks for the tests of a project: the first folder of `testpaths`, else the project's."""
+    """Return the folder of a project's tests: the first of `testpaths`, else the project's."""
     for name in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
         for word in _test_paths(folder / name):
             if (folder / word).is_dir():
@@ -382,7 +382,7 @@ def _test_paths(path: Path) -> list[str]:
 
 
 def _project_name(folder: Path) -> str:
-    """Return what pyproject.toml calls the project, else the folder's name."""
+    """Return the project's name in pyproject.toml, or else the folder's name."""
     path = folder / "pyproject.toml"
     text = read_text(path, errors="replace") if path.is_file() else ""
     match = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
@@ -390,7 +390,7 @@ def _project_name(folder: Path) -> str:
 
 
 def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Return the subject that the project's own words are most often about, and those words: none if it has no such."""
+    """Return the subject that the project's own words suggest, and these words; empty without any."""
     text = (
         _project_name(folder)
         + " "
@@ -414,7 +414,7 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read_top(path: Path) -> str:
-    """Return what the head of a README or pyproject.toml says of the project: title and lead, name and description."""
+    """Return title and lead of a README, or name and description in pyproject.toml."""
     lines = read_text(path, errors="replace").splitlines() if path.is_file() else []
     if path.suffix == ".toml":
         return " ".join(
@@ -427,7 +427,7 @@ def _read_top(path: Path) -> str:
     )
 
 
-# --- What is written.
+# --- Templates.
 
 
 def _fill_template(name: str, values: Mapping[str, str]) -> str:

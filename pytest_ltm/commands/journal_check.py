@@ -1,4 +1,4 @@
-"""Whether a run's journals are as they were written, and what of their damage can be put right."""
+"""Checks that a run's journals are undamaged, and repairs them where possible."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import find_discrepancies
 
-# The exit status where something is damaged, and after a repair that lost something.
+# The exit status for damage, and for a repair that lost data.
 _DAMAGED = 1
-_MOST_DAMAGES = 20  # more damaged lines of one journal help nobody
+_MOST_DAMAGES = 20  # listing more damaged lines of one journal helps no one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalCheck:
-    """One journal; or, as a run's folder, what does not follow from its journals."""
+    """The check of one journal, or, for a run's folder, of its other files."""
 
     file: str
     lines: int
     torn: int
-    """Bytes of a last line that is not whole."""
+    """Bytes of an incomplete last line."""
     head: str
-    """Its last checksum, "" where it is damaged."""
+    """Its last checksum; "" if it is damaged."""
     problems: tuple[str, ...]
 
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
-    """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
+    """Print the last checksums of a run's journals, or their damage and inconsistencies; return 1 for any."""
     checks = [check_journal(path) for path in _journal_paths(run)]
     differences = _find_differences(run, has_journals=bool(checks))
     if as_json:
@@ -54,7 +54,7 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
 
 
 def check_journal(path: Path) -> JournalCheck:
-    """Return what is wrong with a journal, and its last checksum."""
+    """Return a journal's damage and last checksum."""
     data = read_regular(path)
     damages = list(islice(find_damages(data), _MOST_DAMAGES + 1))
     problems = [
@@ -73,7 +73,7 @@ def check_journal(path: Path) -> JournalCheck:
 
 
 def _find_differences(run: Path, *, has_journals: bool) -> list[str]:
-    """Return what of a run's other files does not follow from its journals."""
+    """Return where a run's other files do not follow from its journals."""
     try:
         discrepancies = find_discrepancies(read_run(run))
     except LtmError as error:
@@ -117,10 +117,9 @@ def _check_lines(
 
 
 def repair_journals(run: Path) -> int:
-    """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
+    """Repair journals, cutting them before irreparable damage, and report it; return 1 if one was cut, else 0.
 
-    The damaged files are kept beside the journals. Raises LtmError if somebody is
-    writing them, or the disk refuses.
+    The damaged files are kept next to the journals. Raises LtmError if a journal is in use or cannot be written.
     """
     is_cut = False
     for path in _journal_paths(run):
@@ -130,12 +129,12 @@ def repair_journals(run: Path) -> int:
 
 
 def _repair_journal(path: Path) -> bool:
-    """Repair one journal and say what was done; return whether it was cut."""
-    # Whoever writes the journal would go on at an end that is no longer there.
+    """Repair one journal and report it; return whether it was cut."""
+    # A writer would continue at an end that no longer exists.
     lock = FolderLock(path.parent)
     lock.acquire()
     try:
-        # It may have grown until the lock was ours.
+        # The journal may have grown before the lock was acquired.
         data = read_regular(path)
         repaired, notes = _repair_data(data)
         copy = _free_copy_path(path)
@@ -152,7 +151,7 @@ def _repair_journal(path: Path) -> bool:
 
 
 def _repair_data(data: bytes) -> tuple[bytes, list[str]]:
-    """Return a journal with flipped bits put back, cut before other damage, and a sentence for each damage."""
+    """Return a journal with flipped bits restored, cut before other damage, and a sentence for each damage."""
     repaired = data
     notes = []
     for damage in find_damages(data):
@@ -167,7 +166,7 @@ def _repair_data(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _free_copy_path(path: Path) -> Path:
-    """Return where a damaged file is kept: beside it, under a name that is free."""
+    """Return an unused path next to a damaged file for its copy."""
     copy = path.with_name(f"{path.name}.damaged")
     number = 2
     while copy.exists():

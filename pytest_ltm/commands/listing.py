@@ -1,4 +1,4 @@
-"""`list suites|scenarios|agents`: what comes with pytest-ltm, one sentence each."""
+"""`list suites|scenarios|agents`: the bundled ones, one sentence each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ltm.api.storage import ConfigurationError, did_you_mean, pluralize
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add which list, and --expand."""
+    """Add the kind of list, and --expand."""
     parser.add_argument("what", metavar="suites|scenarios|agents|commands")
     preset = (
         "with agents: print the file of a memory system's preset, to copy and change"
@@ -44,7 +44,7 @@ def list_bundled(arguments: Namespace) -> int:
 
 
 def list_suites() -> Iterator[str]:
-    """Yield the lines about the built-in suites: title, then entries with their parameters; and the data sets."""
+    """Yield the lines of the built-in suites (title, then entries with parameters), and the data sets."""
     scenarios = _suite.scenario_names()
     for suite in (_suite.built_in(name, scenarios) for name in _suite.built_in_names()):
         yield f"{suite.title}  ({pluralize(len(suite.entries), 'scenario')})"
@@ -76,13 +76,13 @@ def list_suites() -> Iterator[str]:
 
 
 def list_scenarios() -> Iterator[str]:
-    """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
+    """Yield the lines of the built-in scenarios: name, skills, version and requirements."""
     for name in _suite.scenario_names():
         function: Any = getattr(_suite.import_scenario(name), f"test_{name}")
         values: dict[str, Any] = {}
         for mark in getattr(function, "pytestmark", ()):
             if mark.name == "ltm":
-                # the nearest comes first, and wins
+                # the nearest comes first, and takes precedence
                 values = mark.kwargs | values
         facts = ", ".join(
             f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
@@ -92,7 +92,7 @@ def list_scenarios() -> Iterator[str]:
 
 
 def list_agents() -> Iterator[str]:
-    """Yield the lines about the agents with names of ours: a spec, and a sentence."""
+    """Yield the lines of the bundled agents: a spec, and a sentence."""
     kinds = sorted(agent_kinds().values(), key=lambda kind: not kind.embedded)
     width = max(len(kind.example) for kind in kinds)
     yield from (f"{kind.example:{width}}  {kind.help}" for kind in kinds)
@@ -102,7 +102,7 @@ def list_agents() -> Iterator[str]:
 
 
 def list_commands() -> Iterator[str]:
-    """Yield a line for each command, also those of installed packages."""
+    """Yield a line per command, including those of installed packages."""
     from pytest_ltm.commands import all_commands
 
     commands = all_commands()

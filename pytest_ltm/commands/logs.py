@@ -1,4 +1,4 @@
-"""`data convert`, `data logs-check`, `data logs-redact`: files of the interchange; nothing leaves the machine."""
+"""`data convert`, `data logs-check`, `data logs-redact`: interchange files; nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pytest_ltm.figures.statistics.totals import group_by
 
 _FILE = "sessions and questions, JSON lines"
 CHAT = "chat"
-"""The kind of an export that its content tells."""
+"""The kind of an export whose form is detected from its content."""
 _NEW = "the file to write; an existing one is not overwritten"
 
 # --- logs-check
@@ -81,7 +81,7 @@ def check_logs(arguments: Namespace) -> int:
         print(f"  {kind}: {pluralize(len(group), 'question')}; {counts}")
     notes = [] if questions else [f"no questions yet: add lines such as {EXAMPLE}"]
     notes += file_notes(file)
-    # any salt will do: these stand-ins are thrown away
+    # any salt will do: these placeholders are discarded
     text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
     if text:
         notes.append(f"it holds {text}. To take them out: ltm data logs-redact")
@@ -100,7 +100,7 @@ def _list_sessions(file: LogsFile) -> list[SessionOffset]:
 
 
 def add_redact_arguments(parser: ArgumentParser) -> None:
-    """Add the files, and whose names are replaced."""
+    """Add the files, and the lists of names."""
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
     names = "names, one per line; those in lower case match in any case (repeatable)"
@@ -118,7 +118,7 @@ def redact_logs(arguments: Namespace) -> int:
     is: read the result.
     """
     file = LogsFile(arguments.file)
-    # a line that cannot be read might hide what has to be taken out
+    # an unreadable line might hide data that must be removed
     file.check()
     names = list(chain.from_iterable(map(names_in, arguments.names)))
     if not arguments.keep_speakers:
@@ -130,7 +130,7 @@ def redact_logs(arguments: Namespace) -> int:
     try:
         if not path.exists():
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
-            # with the salt, names can be tried until a stand-in matches
+            # with the salt, names can be guessed by comparing placeholders
             path.chmod(0o600)
             _print_note(
                 f"{path}: a new salt. Keep it, and keep it to yourself: with it the stand-ins stay the same"
@@ -165,7 +165,7 @@ def redact_logs(arguments: Namespace) -> int:
 def _redact_lines(
     file: LogsFile, redactor: Redactor, write: Callable[[Mapping[str, Any]], None]
 ) -> str:
-    """Pass on each line with stand-ins; return what was taken out."""
+    """Pass each redacted line to `write`; return a summary of the replacements."""
     redactor.learn_keys(_iter_rows(file.path))
     for row in _iter_rows(file.path):
         write(redactor.row(row))
@@ -183,7 +183,7 @@ def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def add_convert_arguments(parser: ArgumentParser) -> None:
-    """Add the kind, the files, the new file, and how chats are read."""
+    """Add the kind, the files, the new file, and the options for chats."""
     kinds = [CHAT, *LAYOUTS, *KINDS]
     text = f"whose files they are; {CHAT}: an export of a chat that its content tells"
     parser.add_argument(
@@ -239,7 +239,7 @@ def convert_data(arguments: Namespace) -> int:
 
 
 def _reader_of(arguments: Namespace) -> tuple[str, str, HistoryReader]:
-    """Return the source of files of a kind, the message that begins a conversation about it, and what reads them."""
+    """Return source name, opening message and reader for a kind of files."""
     if arguments.kind in KINDS:
         _, source, opening = KINDS[arguments.kind]
         return source, opening, reader_of(arguments.kind)
@@ -272,7 +272,7 @@ def _reader_of(arguments: Namespace) -> tuple[str, str, HistoryReader]:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[None]:
-    """Write a file in the block that was not there before; what fails leaves none."""
+    """Ensure that a new file is written in the block, and removed on failure."""
     if path.exists():
         raise DatasetError(
             f"-o: {path} exists already, and is not overwritten. Name another file, or delete it"
@@ -280,8 +280,8 @@ def _new_file(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # half a file would pass for a whole one; but one that was made meanwhile is
-        # somebody else's
+        # half a file would pass for a whole one; but a file created by another process
+        # must stay
         if not isinstance(error.__cause__, FileExistsError):
             path.unlink(missing_ok=True)
         if (

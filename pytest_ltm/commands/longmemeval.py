@@ -1,6 +1,6 @@
-"""`data longmemeval-…`: a run's answers as the official file, how well it retrieved, and verdicts on such files.
+"""`data longmemeval-…`: exports a run's answers to the official format, measures retrieval, scores answers.
 
-Verdicts are by rules, by a judge, or those that a judge gave before.
+Verdicts come from rules, from a judge, or from a judge's earlier labels.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from pytest_ltm.language.rulings.gold import Ruling
 
 
 def add_score_arguments(parser: ArgumentParser) -> None:
-    """Add the file of answers, that of its questions, and who decides."""
+    """Add the file of answers, the file of questions, and the judge."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
     parser.add_argument("file", type=Path, metavar="FILE", help=rows)
     add_option(
@@ -108,7 +108,7 @@ def score_longmemeval(arguments: Namespace) -> int:
         print(json.dumps(values, indent=2))
         return 0
     sys.stdout.write(accuracy_table(sums))
-    if missing:  # as in the published script, no mean has them
+    if missing:  # left out of the means, as in the published script
         print(
             f"{len(missing):,} missing, left out of the means: {join_some(missing, _SHOWN)}"
         )
@@ -170,11 +170,11 @@ def _judge_answers(
 _SHOWN = 5
 
 
-# --- what is printed
+# --- Output
 
 
 def accuracy_table(sums: evaluation.Aggregates) -> str:
-    """Return the sums as text, one line for each type."""
+    """Return the aggregates as text, one line per type."""
     lines = [f"{'type':<28}{'accuracy':>9}{'judged':>8}{'unscored':>10}"]
     lines += [_accuracy_line(name, accuracy) for name, accuracy in sums.by_type.items()]
     average = "-" if sums.task_averaged is None else f"{sums.task_averaged:.4f}"
@@ -192,20 +192,18 @@ def _accuracy_line(name: str, accuracy: evaluation.Accuracy) -> str:
     return f"{name:<28}{value:>9}{accuracy.judged:>8}{accuracy.unscored:>10}"
 
 
-# --- rows of answers: complete ones, or the official hypotheses joined with the
-# questions that they answer
+# --- Rows of answers: complete ones, or official hypotheses joined with their questions
 
 # The fields of the official format.
 HYPOTHESIS = ("question_id", "hypothesis")
 COMPLETE = ("question_id", "question_type", "question", "answer", "hypothesis")
-# Fields in which a row may carry a judge's verdict: the official log's, and a plain
-# one.
+# Fields that may contain a judge's verdict: the official log's, and a plain one.
 LABELS = ("autoeval_label", "label")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """One question and what was answered."""
+    """One question with its answer."""
 
     where: str
     question_id: str
@@ -215,16 +213,15 @@ class Answered:
     """The gold answer."""
     hypothesis: str
     label: bool | None
-    """What the row says that a judge decided; None if it says nothing."""
+    """A judge's verdict in the row; None without one."""
     judge: str
-    """Who that was; "" where the row does not tell."""
+    """The judge; "" if the row does not name it."""
 
 
 def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[str]]:
-    """Return the answers of a file, and the ids of questions in `data`, if it is given, that have none.
+    """Return the answers of a file, and the ids of questions in `data`, if given, that have none.
 
-    Raises DatasetError for a row that is none, an id that `data` does not have, and one
-    that is there twice.
+    Raises DatasetError for a malformed row, and for an id that is duplicate or not in `data`.
     """
     if data is None:
         rows = read_json_rows(path, HYPOTHESIS)
@@ -279,8 +276,8 @@ def _parse_answered(where: str, facts: dict[str, Any], row: dict[str, Any]) -> A
         judge = label.get("model", judge)
         label = label.get("label")
     if isinstance(label, str):
-        # a text is a judge's whole reply: by the official rule it says yes if "yes" is
-        # in it
+        # a text is a judge's whole reply: by the official rule it means yes if it
+        # contains "yes"
         label = "yes" in label.lower()
     if not isinstance(label, bool):
         raise DatasetError(
@@ -295,7 +292,7 @@ def _parse_answered(where: str, facts: dict[str, Any], row: dict[str, Any]) -> A
 def _choose_conversations(
     run: LoadedRun, arguments: Namespace
 ) -> list[ConversationFolder]:
-    """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
+    """Return the conversations of one agent in one trial; ConfigurationError if the choice is ambiguous."""
     agent = _only_name(
         "--agent",
         arguments.agent,
@@ -333,7 +330,7 @@ def _only_name(flag: str, chosen: str, existing: Iterable[str]) -> str:
 def _asked_questions(
     conversations: Iterable[ConversationFolder],
 ) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
-    """Yield the results that are about LongMemEval questions, with what their definitions say of them."""
+    """Yield the results on LongMemEval questions, with the data in their definitions."""
     for conversation in conversations:
         for row in conversation.result.scenarios:
             path = (
@@ -354,7 +351,7 @@ def _asked_questions(
 
 
 def add_export_arguments(parser: ArgumentParser) -> None:
-    """Add the run, whose answers, and the file."""
+    """Add the run, the agent, and the file."""
     add_output(parser, "FILE", "where to write (default: standard output)")
     _add_choice(parser)
 
@@ -393,7 +390,7 @@ def export_hypotheses(arguments: Namespace) -> int:
 
 
 def add_measure_arguments(parser: ArgumentParser) -> None:
-    """Add the run or file, and whose rankings."""
+    """Add the run or file, and the agent."""
     _add_choice(parser, kinds=f"{RUN}; or a JSON file of rankings")
     turns = "the IDs are turns (<session>_<turn>): also print the metrics over sessions"
     add_flags(parser, turns=turns, json="print JSON, as always for a file of rankings")
@@ -415,8 +412,8 @@ def measure_retrieval(arguments: Namespace) -> int:
         ]
         print(json.dumps({"rows": rows}, indent=2))
         return 0
-    # As published, questions that cannot be answered and those without a marked turn of
-    # the user's are left out.
+    # As published, unanswerable questions and those without a marked user turn are left
+    # out.
     run = read_run(find_run(arguments.run, arguments.ltm_dir))
     values = {}
     for conversation in _choose_conversations(run, arguments):

@@ -1,4 +1,4 @@
-"""`mcp`: the commands that a coding agent needs, as tools of a server that speaks MCP over stdio."""
+"""`mcp`: the commands that a coding agent needs, as tools of an MCP server over stdio."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from pytest_ltm.commands.arguments import (
 from pytest_ltm.figures.text import shorten_text
 from pytest_ltm.reports.summary_page import STEP_SUMMARY
 
-# Characters of a tool's answer; of a longer one the middle is left out, or whole
-# examples.
+# Characters of a tool's answer; a longer one loses its middle, or whole examples.
 LONGEST = 40_000
 _LEFT_OUT = (
     "{count:,} more examples are left out: choose a trial, or see `ltm show --json`"
 )
 _READING_SECONDS = 120
-_ENDING_SECONDS = 30  # in which a run that was told to end writes its results
+_ENDING_SECONDS = 30  # for an interrupted run to write its results
 _REFUSED = (
     "This server only reads runs. {tool} starts the agent and sends it messages, which may cost money: "
     "the person who starts the server allows it with `ltm mcp --allow-runs`."
@@ -39,7 +38,7 @@ An agent is named as for pytest's --ltm-agent: `package.module:Class`, `openai:M
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what the tools may do, and where runs are."""
+    """Add the permissions of the tools, and the folder of runs."""
     add_flags(
         parser,
         allow_runs="also check agents and play runs; without it the tools only read runs",
@@ -92,7 +91,7 @@ def make_server(arguments: Namespace) -> Any:
 
 
 class _Tools:
-    """Each tool is a command in a process of its own: an agent that prints, hangs or dies does not touch the server."""
+    """Runs each tool as a command in its own process: an agent that prints, hangs or dies cannot affect it."""
 
     def __init__(self, arguments: Namespace) -> None:
         self._given = arguments
@@ -115,7 +114,7 @@ class _Tools:
             ["-m", "pytest_ltm", "show", "--json", *words], _READING_SECONDS
         )
         values = json.loads(text)
-        # JSON that is cut in its middle is none, so whole examples are left out.
+        # JSON cut in its middle is invalid, so whole examples are left out.
         lengths = accumulate(
             len(json.dumps(example)) + 2 for example in values["examples"]
         )
@@ -213,9 +212,9 @@ class _Tools:
 
 
 async def _answer(words: list[str], seconds: float) -> str:
-    """Return what a Python process prints, while the server goes on answering; ToolError with why it printed nothing.
+    """Return the output of a Python process without blocking the server; ToolError if it printed nothing.
 
-    A process that takes longer is told to end, as Ctrl-C would tell it, and then ended.
+    A process that takes too long is interrupted, like by Ctrl-C, and then killed.
     """
     from anyio import to_thread
     from mcp.server.mcpserver.exceptions import ToolError
@@ -229,7 +228,7 @@ async def _answer(words: list[str], seconds: float) -> str:
 
 
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:
-    """Return what a Python process prints to stdout and stderr."""
+    """Return stdout and stderr of a Python process."""
     environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     environ.pop(STEP_SUMMARY, None)  # a question about results is no step of a job
     late = ""

@@ -1,4 +1,4 @@
-"""The plugin of pytest with which `ltm init` plays a bot whose memory is cut: a fresh one answers each message."""
+"""The pytest plugin with which `ltm init` plays a bot with its memory cut: a fresh one answers each message."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ hookimpl = pluggy.HookimplMarker("pytest")
 
 
 class CutMemory:
-    """Answers each message with an agent that was made for it alone."""
+    """Answers each message with a new agent."""
 
     def __init__(self, source: AgentSource) -> None:
         self._source = source
 
     def reply(self, message: str) -> Any:
-        """Return what a fresh agent replies."""
+        """Return a fresh agent's reply."""
         agent = self._source.make()
         try:
             return agent.reply(message)
@@ -31,10 +31,10 @@ class CutMemory:
 
 
 class CutAsyncMemory(CutMemory):
-    """The same for agents that are awaited."""
+    """The same for async agents."""
 
     async def reply(self, message: str) -> Any:
-        """Return what a fresh agent replies."""
+        """Return a fresh agent's reply."""
         agent: Any = self._source.make()
         return await agent.reply(message)
 
@@ -48,7 +48,7 @@ def _let_go(agent: Any) -> None:
 
 @hookimpl(tryfirst=True, optionalhook=True)
 def pytest_ltm_make_agent(config: Any, spec: str) -> Any:
-    """Return, for any spec, a factory of agents whose memory is cut."""
+    """Return a factory of agents with their memory cut, for any spec."""
     other_plugins = config.pluginmanager.subset_hook_caller(
         "pytest_ltm_make_agent", remove_plugins=[sys.modules[__name__]]
     )

@@ -1,4 +1,4 @@
-"""`merge RUN… -o RUN`: several run folders become one, which every other command can read."""
+"""`merge RUN… -o RUN`: merges several run folders into one, which every other command can read."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records.amendments import Amendment
 from pytest_ltm.reports.summary import rewrite_summary, write_summary, write_verdicts
 
-# The exit status where the merged run was written and something that belongs to it is
-# missing.
+# The exit status if the merged run was written but is incomplete.
 INCOMPLETE = 1
-# What the plans of all conversations of one run have in common.
+# Plan settings that all conversations of one run share.
 MUST_BE_EQUAL = (
     "seed",
     "tokenizer",
@@ -51,8 +50,7 @@ MUST_BE_EQUAL = (
     "judge_votes",
     "time",
 )
-# So many sentences are told of plans that differ, and so many names of conversations
-# that are missing.
+# The most differences between plans, and names of missing conversations, to list.
 MAX_LISTED_DIFFERENCES = 5
 
 
@@ -81,8 +79,7 @@ def merge_runs(arguments: Namespace) -> int:
     runs = list(map(read_run, folders.values()))
     target = new_run_folder(arguments.output, arguments.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
-    # The amendments of all runs; ConfigurationError if two say different things of one
-    # item.
+    # The amendments of all runs; ConfigurationError if two disagree about an item.
     entries: dict[str, tuple[Amendment, Path]] = {}
     for run in runs:
         for nodeid, amendment in _amendments.read_amendments(run.path).items():
@@ -94,7 +91,7 @@ def merge_runs(arguments: Namespace) -> int:
     amendments = {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
     with build_folder(target) as beside:
         for part in chosen:
-            # a lock belongs to whoever writes the original
+            # a lock belongs to the writer of the original
             shutil.copytree(
                 part.path,
                 beside / part.path.name,
@@ -103,7 +100,7 @@ def merge_runs(arguments: Namespace) -> int:
         if amendments:
             text = _amendments.amendments_text(amendments)
             (beside / _amendments.FILE).write_bytes(text.encode())
-        # How each part was started is kept for verifying: a merged run cannot be
+        # The start of each part is kept for verification: a merged run cannot be
         # started again as one.
         part_records: list[Any] = []
         for run_path, parts in group_by(chosen, lambda part: part.path.parent).items():
@@ -121,16 +118,16 @@ def merge_runs(arguments: Namespace) -> int:
     return INCOMPLETE if missing else 0
 
 
-# --- which conversations the merged run has
+# --- The conversations of the merged run
 
 
 def merge_parts(
     runs: Sequence[LoadedRun],
 ) -> tuple[list[ConversationFolder], list[str], list[str]]:
-    """Return the conversations of all runs together, a sentence for each that was repeated, and for what is missing.
+    """Return the conversations of all runs, with sentences on duplicates and on missing ones.
 
-    Raises ConfigurationError that says which plans differ, and in what, where they
-    cannot be one run, or which journals are damaged.
+    Raises ConfigurationError for plans that differ too much for one run, with the differences, and for damaged
+    journals.
     """
     folders = list(chain.from_iterable(run.conversations for run in runs))
     damages = list(filter(None, (folder.damage() for folder in folders)))
@@ -175,7 +172,7 @@ def _has_journal_of(first: ConversationFolder, second: ConversationFolder) -> bo
 
 
 def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
-    """Raise ConfigurationError where conversations are of other agents or plans than those with their labels."""
+    """Raise ConfigurationError if conversations with equal labels have different agents or plans."""
     by_agent: dict[str, ConversationFolder] = {}
     for part in folders:
         namesake = by_agent.setdefault(part.result.agent, part)
@@ -231,7 +228,7 @@ def _merge_refusal(
 def _missing_parts(
     runs: Iterable[LoadedRun], chosen: Iterable[ConversationFolder]
 ) -> list[str]:
-    """Return a sentence for each shard that no run is, and one about conversations that their settings ask for."""
+    """Return a sentence for each missing shard, and one on conversations missing according to the settings."""
     summaries = (run.summary.get("plan") for run in runs)
     plans = [plan for plan in summaries if isinstance(plan, dict)]
     shards = {str(plan["shard"]) for plan in plans if "shard" in plan}
@@ -246,8 +243,8 @@ def _missing_parts(
                 for text in expected_shards
                 if text not in shards
             ]
-    # Threads within a conversation are not in the settings, so folders are compared by
-    # what was planned.
+    # Threads within a conversation are not in the settings, so compare folders by
+    # planned names.
     have = {part.result.name.planned_name for part in chosen}
     expected = dict[ConversationName, None]()
     for plan in plans:
@@ -262,15 +259,15 @@ def _missing_parts(
     return missing
 
 
-# --- writing it
+# --- Writing the merged run
 
 
 def _summed_up(
     target: Path, beside: Path, runs: Sequence[LoadedRun], missing: Sequence[str]
 ) -> LoadedRun:
-    """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
+    """Write summary and verdicts of the merged run, still in the temporary folder `beside`, and return it."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
-    # of settings that differ, those of the first run count
+    # where settings differ, the first run counts
     joined: dict[str, Any] = {}
     for plan in reversed(plans):
         joined |= plan
@@ -279,7 +276,7 @@ def _summed_up(
         joined["agents"] |= plan.get("agents") or {}
         joined["spans"] |= plan.get("spans") or {}
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
-    # the whole is no shard
+    # the merged run is no shard
     joined.pop("shard", None)
     write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)
@@ -298,7 +295,7 @@ def _summed_up(
         prechecks=tuple(chain.from_iterable(run.result.prechecks for run in runs)),
         paces=paces,
     )
-    # shards are played at the same time, so the longest counts
+    # shards are played in parallel, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
     known_walls = [seconds for seconds in walls if isinstance(seconds, int | float)]
     wall = max(known_walls) if len(known_walls) == len(runs) else None
@@ -309,7 +306,7 @@ def _summed_up(
 
 
 def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
-    """Return how long agents took, and which timings cannot be read."""
+    """Return the agents' paces, and the timings that are unreadable."""
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
     for conversation in run.conversations:

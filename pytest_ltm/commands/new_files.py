@@ -1,4 +1,4 @@
-"""New files of a project: looked at as a whole before the first is written, and taken back where one cannot be."""
+"""New files of a project: all are checked before the first is written, and removed again on failure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _READ_BY_PYTEST = (
 
 
 class NewFiles:
-    """What a command adds below one folder, which no link leads out of."""
+    """The files that a command adds below one folder, which no link may leave."""
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
         self._before: dict[Path, bytes | None] = {}
 
     def check(self, paths: Iterable[Path]) -> None:
-        """Raise ConfigurationError for files that are there already, and for those that cannot be made."""
+        """Raise ConfigurationError for files that exist, or cannot be created."""
         paths = list(paths)
         existing = [path for path in paths if path.is_symlink() or path.exists()]
         if existing:
@@ -50,7 +50,7 @@ class NewFiles:
             )
 
     def refuse_pipes(self, folder: Path) -> None:
-        """Raise ConfigurationError for what pytest would wait at without end when it reads its settings there."""
+        """Raise ConfigurationError for named pipes at which pytest would hang when it reads its settings."""
         folder = folder.resolve()
         for place in (folder, *folder.parents):
             for name in _READ_BY_PYTEST:
@@ -61,14 +61,14 @@ class NewFiles:
                     )
 
     def write(self, texts: Mapping[Path, str]) -> None:
-        """Write files that were checked, or none of them; LtmError if one cannot be written."""
+        """Write checked files, or none of them; LtmError if one cannot be written."""
         with self.taken_back_on_error():
             for path, text in texts.items():
                 self._replace(path, text.encode())
                 print(f"wrote {self._short_name(path)}")
 
     def lines_to_add(self, path: Path, lines: Sequence[str]) -> list[str]:
-        """Return those of some lines that a file lacks; ConfigurationError if it cannot get them."""
+        """Return the lines that a file lacks; ConfigurationError if they cannot be added."""
         if not path.exists():
             self._check_folder(path)
             return list(lines)
@@ -84,12 +84,12 @@ class NewFiles:
         return [line for line in lines if line not in existing]
 
     def add_lines(self, path: Path, lines: Sequence[str]) -> None:
-        """Add lines to the end of a file, which keeps what it has and how its lines end."""
+        """Append lines to a file, keeping its contents and its line endings."""
         if not lines:
             return
         text = read_regular(path).decode() if path.exists() else ""
         end = "\r\n" if "\r\n" in text else "\n"
-        # A last line without its end must not swallow our first.
+        # An incomplete last line must not absorb the first new one.
         gap = "" if not text or text.endswith("\n") else end
         added = "".join(f"{line}{end}" for line in lines)
         self._replace(path, f"{text}{gap}{added}".encode())
@@ -97,9 +97,9 @@ class NewFiles:
 
     @contextmanager
     def taken_back_on_error(self, *made_there: Path) -> Iterator[None]:
-        """Make everything as it was before the first file if the block raises.
+        """Undo all changes if the block raises.
 
-        `made_there`: new files that something else makes in the block.
+        `made_there`: new files created by other code in the block.
         """
         self._before |= dict.fromkeys(made_there)
         try:
@@ -109,7 +109,7 @@ class NewFiles:
             raise
 
     def take_back(self) -> None:
-        """Make everything as it was before the first file."""
+        """Undo all changes."""
         for path, content in self._before.items():
             if content is None:
                 path.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ class NewFiles:
 
     def _short_name(self, path: Path) -> str:
         folder = Path.cwd()
-        # Its folder is made out, not the file itself, which may be a link.
+        # Resolve its folder, not the file itself, which may be a link.
         place = path.parent.resolve() / path.name
         if place.is_relative_to(folder):
             return place.relative_to(folder).as_posix()

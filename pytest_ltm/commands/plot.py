@@ -1,4 +1,4 @@
-"""`plot RUN... --kind KIND -o FILE`."""
+"""`plot RUN... --kind KIND -o FILE`: draws a figure about runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WAYS = CompareHints(
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the runs, the kind of figure, its file and its looks."""
+    """Add the runs, the kind of figure, its file and its style."""
     kinds = (
         "curve: accuracy over memory span; heatmap: scenario by span; examples: agent by example of each scenario; "
         "depth: score by the needle's position; timeline: one conversation; compare: paired differences by scenario; "
@@ -94,7 +94,7 @@ _MOST_INCHES = 100.0
 
 
 def _figure_size(text: str) -> tuple[float, float]:
-    """Return width and height in inches."""
+    """Parse a width and height into inches."""
     size = _SIZE.fullmatch(text)
     unit = _CM_PER_INCH if size and size[3] == "cm" else 1.0
     if size:
@@ -152,8 +152,7 @@ def _plot_content(arguments: Namespace) -> Content:
             raise ConfigurationError(
                 f"--kind=compare takes one run or two, not {len(sides)}"
             )
-        # Two that are named, of which one name may stand for both; or two agents of one
-        # run.
+        # Two named agents, where one name may stand for both; or two agents of one run.
         agents = (arguments.agent * 2)[:2] or ("", "")
         if len(sides) == 1:
             agents = arguments.agent or sides[0].agents

@@ -1,4 +1,4 @@
-"""Whether an agent knows the published texts of a suite: it is played with them, and with fresh ones."""
+"""Checks whether an agent knows a suite's published texts by playing it with them, and with fresh ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ltm.figures.statistics.pairs import SignUnit
 from pytest_ltm.figures.statistics.totals import scores_by_scenario
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
-"""How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""
+"""The significance level, and the share of full marks, from which a lead on published texts counts."""
 KNOWS_TEXTS = (
     "it does better on the published texts of seed 0 than on new ones: it may have learned them. "
     "Measure it with --ltm-seed=env:NAME, a seed that only your CI knows"
@@ -30,16 +30,16 @@ _SUITE = (
 
 
 class TextsComparison(Struct, frozen=True):
-    """The scores of one agent on the published texts, and on texts that were made just now."""
+    """The scores of one agent on the published texts, and on freshly generated ones."""
 
     published: dict[str, float]
-    """Scenario -> score with seed 0."""
+    """Scores by scenario, with seed 0."""
     fresh: tuple[dict[str, float], ...]
     """The same with each fresh seed."""
 
     @property
     def sentence(self) -> str:
-        """The shares of full marks."""
+        """The shares of full marks in a sentence."""
         fresh = [_share_text(scores) for scores in self.fresh]
         return (
             f"standard at 2k: {_share_text(self.published)} of full marks on the texts of seed 0, "
@@ -48,7 +48,7 @@ class TextsComparison(Struct, frozen=True):
 
     @property
     def knows_texts(self) -> bool:
-        """Whether the agent does better on published texts than chance allows, and than with either fresh seed."""
+        """Whether the lead on published texts exceeds chance, over either fresh seed."""
         shared = sorted(set(self.published).intersection(*self.fresh))
         if not shared:
             return False
@@ -69,7 +69,7 @@ def _share_text(scores: dict[str, float]) -> str:
 
 
 def compare_texts(spec: str) -> TextsComparison:
-    """Play a small suite with seed 0 and with two fresh ones; LtmError if pytest plays nothing."""
+    """Play a small suite with seed 0 and with two fresh seeds; LtmError if pytest plays nothing."""
     with TemporaryDirectory(prefix="ltm-texts-") as name:
         folder = Path(name)
         published = _play_suite(spec, "0", folder / "published")
@@ -79,7 +79,7 @@ def compare_texts(spec: str) -> TextsComparison:
 
 
 def _play_suite(spec: str, seed: str, folder: Path) -> dict[str, float]:
-    """Play the suite with a seed; return the mean score of each scenario."""
+    """Play the suite with a seed; return the mean score by scenario."""
     run = play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], folder)
     marks = scores_by_scenario(run.result.scenarios)
     return {name: mean(scores) for name, scores in marks.items()}

@@ -1,4 +1,4 @@
-"""Pytest in a process of its own: what commands play that measure scenarios rather than agents."""
+"""pytest in its own process, for commands that measure scenarios rather than agents."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from pathlib import Path
 from pytest_ltm.api.storage import LtmError
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 
-_PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results
+_PLAYED = {0, 1, 75}  # exit statuses of pytest that leave results
 
 
 def play_run(
     specs: Sequence[str], words: Sequence[str], folder: Path, cwd: Path | None = None
 ) -> LoadedRun:
-    """Play in a pytest session of its own, below `folder`; return the run. LtmError, with what pytest says, if none.
+    """Play in a separate pytest session below `folder`; return the run. LtmError with its output if none.
 
-    `cwd`: where pytest runs, for one that must find neither tests nor settings of the
-    project.
+    `cwd`: a working directory without the project's tests and settings.
     """
     run, printed = run_pytest(
         [*(f"--ltm-agent={spec}" for spec in specs), *words], folder, cwd=cwd
@@ -40,7 +39,7 @@ def run_pytest(
     python: str = sys.executable,
     cwd: Path | None = None,
 ) -> tuple[Path | None, list[str]]:
-    """Return the run that a pytest session left in this folder, None if it has no results; and what it printed."""
+    """Return the run of a pytest session in this folder (None without results), and the output."""
     # the cache is the user's: --lf must not mean tests that a command played
     command = [
         python,

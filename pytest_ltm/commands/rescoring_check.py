@@ -1,4 +1,4 @@
-"""Whether a run's verdicts are reached again: a copy of it is scored in a pytest session of its own."""
+"""Checks that a run's verdicts are reproduced, by scoring a copy of it in a separate pytest session."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.discrepancies import Discrepancy
 from pytest_ltm.reports.result_check import compare_results
 
-_MOST_NAMED = 5  # examples in a sentence
-_MOST_LINES = 4  # of what pytest printed
-# What of the recorded command line is repeated: nothing that names files to write or
-# code to run.
+_MOST_NAMED = 5  # examples per sentence
+_MOST_LINES = 4  # lines of pytest's output
+# The recorded options that are repeated: none that name output files or code to run.
 _REPEATED = (
     "ltm_agent",
     "ltm_span",
@@ -60,8 +59,8 @@ _REPEATED = (
     "deselect",
     "ignore",
 )
-# Settings that an option of the same name sets, for a run that took them from a
-# project's ini file.
+# Settings with an option of the same name, for runs that took them from a project's ini
+# file.
 _SET_BY_OPTION = (
     "suite",
     "examples",
@@ -84,7 +83,7 @@ def score_part_again(
     *,
     foreign: bool,
 ) -> None:
-    """Score what one command started again; add what differs and what could not be checked.
+    """Score the conversations started by one command again; record differences, and what could not be checked.
 
     `foreign`: somebody else made the run. Bundled scenarios are then played apart from
     the project that is here.
@@ -136,7 +135,7 @@ def score_part_again(
 
 
 def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
-    """Copy what is scored again: neither locks nor an agent's states nor times."""
+    """Copy the conversations to score again, without locks, agent states and timings."""
     ignored = shutil.ignore_patterns(".lock", "checkpoints", "timings*")
     for name in names:
         shutil.copytree(run / name, source / name, ignore=ignored)
@@ -146,7 +145,7 @@ def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
 
 
 def _read_rows(run: Path, names: Sequence[str]) -> list[tuple[str, ScenarioResult]]:
-    """Return the results of conversations, each with the name of its own."""
+    """Return the results of conversations, each with its conversation's name."""
     rows: list[tuple[str, ScenarioResult]] = []
     for name in names:
         results = read_results(run / name / RESULTS)
@@ -155,7 +154,7 @@ def _read_rows(run: Path, names: Sequence[str]) -> list[tuple[str, ScenarioResul
 
 
 def _printed_reason(printed: Sequence[str]) -> str:
-    """Return the lines in which pytest says why it did not play: its first error and what follows, else its last."""
+    """Return pytest's reason for not playing: its first error with what follows, or its last lines."""
     lines = [line for line in printed if line.strip()]
     for number, line in enumerate(lines):
         if line.startswith("ERROR"):
@@ -169,10 +168,10 @@ def _note_rescoring(
     summary: Mapping[str, Any],
     verification: Verification,
 ) -> None:
-    """Add what was reached again, by which version, and what was not."""
+    """Record which verdicts were reproduced, by which version, and which were not."""
     rescored = summary.get("rescored") or {}
     names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
-    # A damaged conversation was left out, and may be there anew.
+    # A damaged conversation was left out, but may have been played again.
     made_names = {path.parent.name for path in rescored_run.glob(f"*/{RESULTS}")}
     for name in names:
         if name not in made_names:
@@ -201,7 +200,7 @@ def _note_rescoring(
 
 
 def _lost_verdicts(source: Path, rescored_run: Path, names: Sequence[str]) -> list[str]:
-    """Return the examples that had a score and are not among those scored again."""
+    """Return the examples that had a score and are missing after rescoring."""
     reached = {(name, row.id) for name, row in _read_rows(rescored_run, names)}
     return [
         row.id
@@ -218,16 +217,15 @@ def _count_replies(source: Path, names: Sequence[str]) -> int:
     return replies
 
 
-# --- How the run is started again.
+# --- Repeating the run.
 
 
 def _repeated_run(
     record: Mapping[str, Any], folder: Path, data: Path | None, *, away: bool
 ) -> dict[str, Any]:
-    """Return the `run.json` by which a run is scored again; LtmError if it is none.
+    """Return the `run.json` for scoring a run again; LtmError if it is not usable.
 
-    `folder`: that of its first conversation. `away`: in an empty folder, without the
-    project's ini file and files.
+    `folder`: that of its first conversation. `away`: in an empty folder, without the project's ini file and files.
     """
     options = record.get("options")
     settings = record.get("settings")
@@ -239,7 +237,7 @@ def _repeated_run(
         suite = SuiteSpec.parse(str(repeated.get("ltm_suite") or settings.get("suite")))
         path = None if data is None else str(data.resolve())
         repeated["ltm_suite"] = str(suite.replace_parameters(data=path))
-    # A replayed run would look for the one that it replays.
+    # A replayed run would look for the run that it replays.
     if settings.get("count") is None:
         try:
             plan = json.loads(read_regular(folder / "plan.json"))
@@ -266,7 +264,7 @@ def _repeated_run(
 def _settle_away(
     options: dict[str, Any], settings: dict[str, Any], folder: Path
 ) -> None:
-    """Say by options what a project's ini file said, and nothing that names a path or code of this machine."""
+    """Replace a project's ini settings by options, without paths or code of this machine."""
     # No filler is sent, so any will do.
     options["ltm_filler"] = settings["filler"] = "varied"
     if "ltm_agent" not in options:

@@ -39,12 +39,12 @@ from pytest_ltm.judges.by_rules import RulesJudge
 from pytest_ltm.reports.html.details import plan_definitions
 
 _WIDTH = 100
-# Scores that differ by less are one score: thirds are written with few digits.
+# Scores that differ by less are equal: thirds are stored with few digits.
 SAME = 0.01
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, what it is compared with, and how much is listed."""
+    """Add the run, the side to compare with, and the length of the list."""
     compare_help = (
         "a baseline or a run: verdicts that moved much against it are listed, too"
     )
@@ -82,7 +82,7 @@ def review_run(arguments: Namespace) -> int:
 
 
 def _queue_lines(cases: Cases, limit: int) -> Iterator[str]:
-    """Yield how many verdicts deserve a look and why, and the first of them."""
+    """Yield the number of verdicts that deserve a look by reason, and the first of them."""
     yield f"{pluralize(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
     counts: Counter[Kind] = Counter()
     for case in cases.queue:
@@ -110,13 +110,13 @@ def _cases_json(cases: Cases) -> dict[str, Any]:
     return {"run": cases.run_id, "verdicts": len(cases.cases), "queue": queue}
 
 
-# --- Which verdicts deserve a look.
+# --- The verdicts that deserve a look.
 
 
 Kind = Literal[
     "unsure", "judge and rules", "split votes", "moved", "near the limit", "words"
 ]
-# Why a verdict deserves a look, what is most often wrong first.
+# Reasons to look at a verdict, most often wrong first.
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MEANING: Mapping[Kind, str] = {
     "unsure": "neither rules nor judge could tell",
@@ -140,37 +140,37 @@ class Why(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """An example that has a verdict, or should have one."""
+    """An example that has, or should have, a verdict."""
 
     row: ScenarioResult
-    """With the automatic verdict, whatever was amended."""
+    """With the automatic verdict, even if it was amended."""
     folder: Path
-    """Of its conversation."""
+    """The folder of its conversation."""
     definition: Mapping[str, Any]
-    """What its definition says: "expected", "parameters"; empty where the plan is not there."""
+    """The "expected" and "parameters" of its definition; empty without a plan."""
     why: tuple[Why, ...] = ()
-    """Why its verdict deserves a look; empty where nothing speaks against it."""
+    """The reasons to look at its verdict; empty if there are none."""
 
     @property
     def expected(self) -> str:
-        """What its definition says of right answers, as text; "" where it says nothing."""
+        """The right answers by its definition, as text; "" if it has none."""
         answer = self.definition.get("expected")
         return "" if answer is None else text_of(answer)
 
 
 class Cases(Struct, frozen=True, kw_only=True, dict=True):
-    """All examples of a run that have a verdict, or should have one."""
+    """All examples of a run that have, or should have, a verdict."""
 
     run_id: str
     path: Path
     cases: tuple[Case, ...]
     """In the order of the run."""
     notices: tuple[str, ...] = ()
-    """What could not be read."""
+    """Parts that could not be read."""
 
     @cached_property
     def queue(self) -> tuple[Case, ...]:
-        """Those that deserve a look: by the first reason for it; scenarios take turns, so that none fills the start."""
+        """The cases to look at, by their first reason; scenarios alternate, so that none dominates."""
         turns: Counter[tuple[int, str]] = Counter()
         placed: list[tuple[int, int, int, Case]] = []
         for case in self.cases:
@@ -184,9 +184,9 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def read_cases(path: Path, baseline: GateSide | None = None) -> Cases:
-    """Return the examples of a run folder that can be reviewed, each with the reasons to look at it.
+    """Return the reviewable examples of a run folder, each with the reasons to look at it.
 
-    `baseline`: what the run is compared with. LtmError if there are no results to read.
+    `baseline`: the side that the run is compared with. LtmError without readable results.
     """
     result, notices = results_in(path)
     if not result:
@@ -194,7 +194,7 @@ def read_cases(path: Path, baseline: GateSide | None = None) -> Cases:
             f"{path}: no results to review"
             + "".join(f": {notice}" for notice in notices[:1])
         )
-    # The scores that agents had, those of the only agent where it has another name.
+    # Earlier scores by agent; a single agent matches under any name.
     earlier: dict[tuple[str, ...], float] = {}
     agents_before = baseline.agents if baseline else ()
     for agent in {conversation.result.agent for conversation in result}:
@@ -266,7 +266,7 @@ def _review_reasons(
 
 
 def _by_words(case: Case) -> Iterator[Why]:
-    """Yield a reason where a plain comparison of the answer's words with the expected text says otherwise."""
+    """Yield a reason if a plain word comparison of answer and expected text contradicts the verdict."""
     row = case.row
     reference = case.definition.get("expected")
     if (
@@ -277,7 +277,7 @@ def _by_words(case: Case) -> Iterator[Why]:
     ):
         return
     [question] = row.questions
-    # The words of a longer answer are those of any text, so they prove nothing.
+    # A longer answer shares its words with any text, so they prove nothing.
     if SAME < row.score < 1 - SAME or len(question.answer) > 20_000:
         return
     inquiry = PROMPTS["answer"].inquiry(
@@ -300,11 +300,11 @@ _BY_WORDS = RulesJudge()
 
 
 def _split_votes(journal: Path, conversation: ConversationResult) -> dict[str, str]:
-    """Return by example how the judge's votes on one question differ, where they do, as far as the journal is read."""
+    """Return by example how the judge's votes on one question disagree, as far as the journal is readable."""
     votes: dict[tuple[str, str], Counter[str]] = {}
     asked_often = any(row.judge_calls > 1 for row in conversation.scenarios)
     for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
-        # Most lines are of other events: decoding those as well would take most of the
+        # Most lines are other events: decoding those as well would dominate the run
         # time.
         if not line.startswith(b'{"event":"judge"'):
             continue

@@ -1,4 +1,4 @@
-"""What a run folder holds, what is wrong with it, and what can be done with it."""
+"""The contents and problems of a run folder, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationDiagnosis:
-    """What the folder of one conversation holds."""
+    """The contents of one conversation's folder."""
 
     name: str
     state: str
-    """complete, in progress, interrupted, agent gone, empty or damaged."""
+    """One of complete, in progress, interrupted, agent gone, empty or damaged."""
     exchanges: int = 0
     tokens: int = 0
-    """Of all that was said."""
+    """Tokens of all messages and replies."""
     ended: int = 0
-    """Examples that ended."""
+    """Number of examples that ended."""
     examples: int = 0
-    """Of the plan."""
+    """Number of planned examples."""
     torn: int = 0
-    """Bytes of a last line that is not whole."""
+    """Bytes of an incomplete last line."""
     lock: str = ""
     held: bool = False
-    """Somebody is writing it."""
+    """Whether a process is writing it."""
     checkpoints: tuple[int, ...] = ()
     size: int = 0
     resume: str = ""
-    """Why it cannot be resumed; "": it can be, or need not."""
+    """Why it cannot be resumed; "" if it can, or need not be."""
     problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What can be done with a run, or why it cannot."""
+    """Something that can be done with a run, or the reason why not."""
 
     what: str
     command: str = ""
@@ -76,7 +76,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a run folder holds."""
+    """The contents of a run folder."""
 
     run: str
     path: str
@@ -85,17 +85,17 @@ class Diagnosis:
     lock: str = ""
     amended: int = 0
     rescored: str = ""
-    """The run that was scored again, where this one was made by that."""
+    """The original run, if this one was made by rescoring it."""
     started: Mapping[str, Any] = field(default_factory=dict)
-    """Agents, spans, seed and so on, as the run was started."""
+    """Agents, spans, seed and other settings of the run's start."""
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """What it was made with, and what is installed, by name."""
+    """Recorded and installed versions, by name."""
     ways: tuple[Way, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
-    """Return what a run folder holds, whatever it holds."""
+    """Diagnose a run folder with any contents."""
     problems: list[str] = []
     run = _try_reading(run_file.read_run_file, folder, problems)
     amended = _try_reading(amendments.read_amendments, folder, problems)
@@ -130,7 +130,7 @@ def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
 
 
 def is_resumable(folder: Path, ltm_dir: Path) -> bool:
-    """Return whether there is something left of a run to play, and its agents can be put back."""
+    """Return whether parts of a run are left to play, and its agents can be restored."""
     ways = diagnose_run(folder, ltm_dir).ways
     return any(way.what == "resume" and way.command for way in ways)
 
@@ -138,7 +138,7 @@ def is_resumable(folder: Path, ltm_dir: Path) -> bool:
 def _try_reading(
     read: Callable[[Path], T], folder: Path, problems: list[str]
 ) -> T | None:
-    """Return what is read of a folder; None, and a sentence more in `problems`, if it cannot be."""
+    """Return what `read` returns; on failure None, after adding a sentence to `problems`."""
     try:
         return read(folder)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
@@ -147,14 +147,14 @@ def _try_reading(
 
 
 def _problem_text(error: Exception) -> str:
-    """Return an error as a sentence of a diagnosis: our own as they are."""
+    """Return an error as a sentence of a diagnosis; our own errors are unchanged."""
     if isinstance(error, LtmError):
         return str(error)
     return describe_error(error)
 
 
 def _conversation_folders(run: Path) -> list[Path]:
-    """Return the folders of conversations; of a run that cannot be looked into, none."""
+    """Return the folders of conversations; empty if the run is unreadable."""
     folders = []
     with suppress(OSError):
         for path in sorted(run.iterdir()):
@@ -166,11 +166,11 @@ def _conversation_folders(run: Path) -> list[Path]:
     return folders
 
 
-# --- one recorded conversation
+# --- One recorded conversation
 
 
 def diagnose_conversation(folder: Path) -> ConversationDiagnosis:
-    """Return what a folder holds, whatever it holds."""
+    """Diagnose a conversation's folder with any contents."""
     lock, is_held = lock_state(folder)
     diagnosis = ConversationDiagnosis(
         name=folder.name, state="empty", lock=lock, held=is_held, size=size_of(folder)
@@ -232,7 +232,7 @@ def _checkpoint_numbers(folder: Path) -> tuple[int, ...]:
 
 
 def _result_problems(folder: Path) -> Iterator[str]:
-    """Yield why the results beside a journal cannot be read."""
+    """Yield why the results next to a journal are unreadable."""
     path = folder / RESULTS
     if not path.exists():
         return
@@ -243,21 +243,21 @@ def _result_problems(folder: Path) -> Iterator[str]:
 
 
 def lock_state(folder: Path) -> tuple[str, bool]:
-    """Return what is known of a folder's lock ("": there is nothing to say), and whether somebody holds it."""
+    """Return the state of a folder's lock ("" if unremarkable), and whether it is held."""
     try:
         holder = lock_holder(folder)
     except OSError as error:
         return f"unknown: {error.strerror or error}", False
     if holder:
         return f"held by {holder}", True
-    # What is left of a dead owner means nothing.
+    # Leftovers of a dead owner are irrelevant.
     if (folder / OWNER).exists():
         return f"free (its last owner, {lock_owner(folder)}, has died)", False
     return "", False
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of all files below a folder; links are not followed."""
+    """Return the total size of the files below a folder in bytes, without following links."""
     total = 0
     with suppress(OSError):
         for path in folder.iterdir():
@@ -266,7 +266,7 @@ def size_of(folder: Path) -> int:
     return total
 
 
-# --- what can be done with a run
+# --- What can be done with a run
 
 
 def _ways_out(
@@ -275,7 +275,7 @@ def _ways_out(
     run: run_file.RunFile | None,
     diagnoses: Sequence[ConversationDiagnosis],
 ) -> list[Way]:
-    # Elsewhere a run ID alone leads nowhere.
+    # In other folders, a run ID alone is ambiguous.
     is_at_home = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if is_at_home else str(folder)
     name = shlex.quote(path)
@@ -291,7 +291,7 @@ def _ways_out(
     no_words = "" if spoken else "nothing is recorded"
     no_results = "" if has_results else "it has no results yet"
     no_resume = no_start or _why_not_resumable(diagnoses, run.settings if run else {})
-    # A replay is of one agent, which must be named if there are several.
+    # A replay has one agent, which must be named if there are several.
     agents = sorted({name.agent for name in _conversation_names(spoken)})
     replayed = f"replay:{path}/{agents[0]}" if len(agents) > 1 else f"replay:{path}"
     ways = [
@@ -310,7 +310,7 @@ def _ways_out(
 def _why_not_resumable(
     diagnoses: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
 ) -> str:
-    """Return why nothing of a run can be played on; "" if something can."""
+    """Return why no part of a run can be resumed; "" if one can."""
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     locks = [f"{item.name}: {item.lock}" for item in diagnoses if item.held]
@@ -328,7 +328,7 @@ def _why_not_resumable(
 def _has_conversations_to_begin(
     diagnoses: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
 ) -> bool:
-    """Return whether conversations of a run have no folder yet; of a shard nobody knows how many it has."""
+    """Return whether conversations of a run have no folder yet; for a shard, their number is unknown."""
     agents = settings.get("agents")
     spans = settings.get("spans")
     trials = settings.get("trials")
@@ -351,10 +351,10 @@ def _conversation_names(
     return names
 
 
-# --- as lines for a terminal
+# --- As lines for a terminal
 
 _MOST_CONVERSATIONS = 40
-# What of a run's start is shown.
+# The displayed settings of a run's start.
 _STARTED = (
     "agents",
     "spans",
@@ -371,7 +371,7 @@ _STARTED = (
 
 
 def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    """Return what a run folder holds, as lines for a terminal."""
+    """Return the contents of a run folder as lines for a terminal."""
     lines = [f"run {diagnosis.run} ({size_text(diagnosis.size)}): {diagnosis.path}"]
     lines += _started_lines(diagnosis)
     if diagnosis.amended:
@@ -391,7 +391,7 @@ def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
 
 
 def _started_lines(diagnosis: Diagnosis) -> list[str]:
-    """Return how a run was started, and what it was made with."""
+    """Return how a run was started, and the versions involved."""
     lines = []
     if diagnosis.rescored:
         lines.append(f"  scored again from run {diagnosis.rescored}")
@@ -408,7 +408,7 @@ def _started_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def _setting_text(setting: object) -> str:
-    """Return a setting of a run's start; "" if it was not set."""
+    """Return a setting of a run's start, or "" if it was not set."""
     if setting is None:
         return ""
     if isinstance(setting, dict):

@@ -1,4 +1,4 @@
-"""`runs [FOLDER]`: what was run, newest first; `lab trend [PATHS]`: what it earned over time."""
+"""`runs [FOLDER]`: the runs, newest first; `lab trend [PATHS]`: their scores over time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _GAP = "  "
 
 
 def add_list_arguments(parser: ArgumentParser) -> None:
-    """Add the folder and which of its runs are listed."""
+    """Add the folder, and the selection of its runs."""
     folder = "a folder of runs, or a project's (default: .ltm)"
     parser.add_argument(
         "folder",
@@ -150,7 +150,7 @@ def _past_json(past: Past, state: str) -> dict[str, Any]:
 
 
 def parse_moment(text: str) -> datetime:
-    """Return a date, or the time that a duration such as `7d` ago was; ConfigurationError if it is neither."""
+    """Parse a date, or a duration such as `7d` before now; ConfigurationError for other texts."""
     try:
         result = datetime.fromisoformat(text)
         if result.tzinfo:
@@ -166,7 +166,7 @@ def parse_moment(text: str) -> datetime:
 
 
 def _state_text(past: Past, ltm_dir: Path) -> str:
-    """Return the state in words, with what the gate said and whether the run can be resumed."""
+    """Return the state in words, with the gate's verdict and whether the run can be resumed."""
     parts: list[str] = [past.state]
     if past.state == "finished":
         if past.gate:
@@ -174,8 +174,8 @@ def _state_text(past: Past, ltm_dir: Path) -> str:
         parts += dict.fromkeys(standing.unmeasured for standing in past.standings)
     elif past.state == "interrupted":
         parts.append(past.why)
-        # whether it can be resumed takes reading its journals, which is left out for
-        # runs that ended
+        # checking whether it can be resumed reads its journals, which is skipped for
+        # finished runs
         if is_resumable(past.path, ltm_dir):
             parts.append("can be resumed")
     elif past.why:
@@ -202,8 +202,8 @@ def _run_lines(
     ).rstrip()
     for name, past in zip(names, pasts, strict=True):
         time_text = f"{past.at:%Y-%m-%d %H:%M}" if past.at else NOTHING
-        # The totals of each agent, from its shortest span to the longest: `bot 10.00
-        # 8.50 of 11 at 2k, 32k`.
+        # The totals of each agent, shortest span first: `bot 10.00 8.50 of 11 at 2k,
+        # 32k`.
         rows = sorted(
             past.standings, key=lambda standing: past.spans.index(standing.span_label)
         )
@@ -232,7 +232,7 @@ def _run_lines(
 
 
 def _fit_totals(line: str, totals: str, width: int) -> list[str]:
-    """Return a line that fits, else with its totals below it: which spans they are of must not be cut off."""
+    """Return one line, or put the totals below it if it is too long: their spans must not be cut off."""
     if not totals or columns_of(line) <= width:
         return [clip_text(line, width)]
     indent = " " * len(_GAP)
@@ -248,7 +248,7 @@ LEAST = 80
 
 
 def add_draw_arguments(parser: ArgumentParser) -> None:
-    """Add the results, and which of them are drawn."""
+    """Add the results to draw."""
     paths = "run folders or IDs, baseline files, or folders of either (default: all runs and baselines here)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=paths)
     add_filters(
@@ -279,7 +279,7 @@ def draw_trend(arguments: Namespace) -> int:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         signs = PLAIN
         with suppress(UnicodeEncodeError, LookupError):
-            # a terminal of few characters gets those that it has
+            # a limited terminal gets ASCII characters
             "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
             signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
         lines = trend_lines(
@@ -310,9 +310,8 @@ def gather_points(
 ) -> tuple[list[TrendPoint], list[str]]:
     """Return the points of runs and baselines, and sentences on what was left out.
 
-    `paths`: run folders and ids, folders of runs, baseline files and folders of such;
-    none: the runs below `ltm_dir`, and `baselines`. ConfigurationError if one leads
-    nowhere, or `since` cannot be read.
+    `paths`: run folders and ids, folders of runs, baseline files and folders of such; if empty, the runs below
+    `ltm_dir`, and `baselines`. ConfigurationError for a missing path, or an invalid `since`.
     """
     points: list[TrendPoint] = []
     notes: list[str] = []
@@ -324,7 +323,7 @@ def gather_points(
             files.append(path)
         elif path.is_dir():
             folders += run_folders(path) if paths else ()
-            # the JSON files in a folder with a run or with runs are no baselines
+            # JSON files in a folder with runs are no baselines
             if not (path / "runs").is_dir() and not (path / "run.json").exists():
                 files += sorted(
                     candidate
@@ -348,7 +347,7 @@ def gather_points(
 
 
 def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
-    """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
+    """Yield the points of a baseline's committed versions, and of the file itself if it differs."""
     try:
         current = read_regular(path)
         changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
@@ -384,25 +383,24 @@ def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
         )
 
 
-# --- the committed versions of a file, from git; none where there is no git, or no
-# repository
+# --- The committed versions of a file, from git; none without git or a repository
 
 
 class Version(NamedTuple):
-    """What a commit made of a file."""
+    """The state of a file after a commit."""
 
     commit: str
     at: datetime
     content: bytes
 
 
-# So many versions of a file are looked at, the last ones.
+# The most versions of a file to read, the latest ones.
 MAX_FILE_VERSIONS = 200
 _SECONDS = 30
 
 
 def file_versions(path: Path) -> list[Version]:
-    """Return what the commits that led here made of a file, newest first."""
+    """Return the versions of a file in the history of HEAD, newest first."""
     name = f"./{path.name}"
     listed = _git_output(
         path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name
@@ -418,7 +416,7 @@ def file_versions(path: Path) -> list[Version]:
     versions = []
     for commit, seconds in commits:
         head, _, answer = answer.partition(b"\n")
-        if head.split()[1:2] != [b"blob"]:  # the commit that took the file away
+        if head.split()[1:2] != [b"blob"]:  # the commit that deleted the file
             continue
         size = int(head.split()[2])
         versions.append(
@@ -433,7 +431,7 @@ def file_versions(path: Path) -> list[Version]:
 
 
 def _git_output(folder: Path, *words: str, standard_input: bytes = b"") -> bytes:
-    # settings of the repository must neither start programs nor change what is printed
+    # settings of the repository must neither start programs nor change the output
     safe: Sequence[str] = (
         "-c",
         "log.showSignature=false",

@@ -1,4 +1,4 @@
-"""What of a run folder holds: what is recorded, and the verdicts reached again from it."""
+"""Verifies a run folder: its records, and the verdicts reproduced from them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ from pytest_ltm.reports.verification import find_discrepancies
 def verify_run(
     run: Path, work: Path, arguments: Namespace, *, foreign: bool
 ) -> Verification:
-    """Return what holds of a run folder; `work`: an empty folder for what is made on the way.
+    """Verify a run folder; `work`: an empty folder for intermediate results.
 
-    `foreign`: somebody else made it, so nothing that it names is played unless the
-    project is here.
+    `foreign`: another person made the run, so nothing that it names is played unless the project is present.
     """
     loaded = read_run(run)
     discrepancies = find_discrepancies(loaded)
@@ -55,7 +54,7 @@ def verify_run(
 
 
 def _rule_imported_again(run: LoadedRun, verification: Verification) -> None:
-    """Reach the verdicts on published answers again, where rules can."""
+    """Reproduce the verdicts on published answers, where rules can."""
     ruled = feature_hooks().pytest_ltm_rule_again(run=run)
     count, differences = ruled or (0, [])
     for folder, sentence in differences:
@@ -78,7 +77,7 @@ def _score_again(
     *,
     foreign: bool,
 ) -> None:
-    """Score the conversations of a run again whose journals are whole."""
+    """Score the conversations with intact journals again."""
     recorded = [
         conversation
         for conversation in run.conversations
@@ -102,7 +101,7 @@ def _score_again(
 
 
 def _damaged_conversations(discrepancies: Sequence[Discrepancy]) -> set[str]:
-    """Return the names of conversations whose journal does not hold."""
+    """Return the names of conversations with damaged journals."""
     return {
         discrepancy.place.partition("/")[0]
         for discrepancy in discrepancies
@@ -110,7 +109,7 @@ def _damaged_conversations(discrepancies: Sequence[Discrepancy]) -> set[str]:
     }
 
 
-# --- What a reader should know of the record.
+# --- Notes on the record for readers.
 
 
 def _record_sentences(run: LoadedRun) -> Iterator[str]:
@@ -124,7 +123,7 @@ def _record_sentences(run: LoadedRun) -> Iterator[str]:
 
 
 def _judge_sentences(run: LoadedRun) -> Iterator[str]:
-    """Yield what was asked of a judge, and what its checks gave."""
+    """Yield the number of judge calls, and the results of its checks."""
     calls = sum(row.judge_calls for row in run.result.scenarios)
     if not calls:
         return
@@ -141,7 +140,7 @@ def _judge_sentences(run: LoadedRun) -> Iterator[str]:
 
 
 def _attempts_sentence(run: LoadedRun) -> str:
-    """Return how often agents were asked, by the times that are kept beside the journals."""
+    """Return how often agents were asked, from the timings next to the journals."""
     faults = replies = timed = retries = resumptions = 0
     for conversation in run.conversations:
         record = conversation.record()

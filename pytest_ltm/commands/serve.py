@@ -1,4 +1,4 @@
-"""`serve`: the local page: runs, the live view, reports and comparisons."""
+"""`serve`: the local pages: runs, the live view, reports and comparisons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ltm.commands.arguments import add_flags, add_ltm_dir, add_option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add where the page is served."""
+    """Add the address of the page."""
     add_option(parser, "--port", "N", "port (default: 8642; 0: any free one)", 8642)
     add_option(
         parser,
@@ -86,10 +86,10 @@ def serve_pages(arguments: Namespace) -> int:
         backlog=MOST_STRANGERS,
     )
     server = uvicorn.Server(config)
-    app.state.ending = lambda: server.should_exit  # pages are told what came last
+    app.state.ending = lambda: server.should_exit  # the last pages must be delivered
 
     def end_with_input() -> None:
-        # Standard input ends once the run that started this is over, or was killed.
+        # Standard input ends when the run that started this is over or was killed.
         while sys.stdin.buffer.read(1):
             pass
         server.should_exit = True
@@ -109,7 +109,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listening_socket(arguments: Namespace) -> socket.socket:
-    """Return the socket; ConfigurationError if there is none, or others could reach it without their --i-know."""
+    """Return the socket; ConfigurationError if it fails, or if others could reach it without --i-know."""
     host = arguments.host
     port = arguments.port
     if not _is_loopback(host) and not arguments.i_know:
@@ -117,7 +117,7 @@ def _listening_socket(arguments: Namespace) -> socket.socket:
             f"--host {host}: others could then read the transcripts of all runs in {arguments.ltm_dir}, unencrypted. "
             "Add --i-know if you mean it"
         )
-    # 0.0.0.0 and :: mean every address, and a link needs one
+    # 0.0.0.0 and :: mean every address, but a link needs a specific one
     if not host.strip("0.:"):
         raise ConfigurationError(
             f"--host {host}: name one address, which links can then have"

@@ -1,4 +1,4 @@
-"""What others read: `report`, an HTML file; `export`, files for other tools; `badge`, a score in a few words."""
+"""Files for others: `report`, an HTML file; `export`, formats of other tools; `badge`, a score in a few words."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ T = TypeVar("T")
 UNMEASURABLE = "unmeasurable"
 INCOMPLETE = "incomplete"
 GREY = "grey"
-# By what an endpoint badge calls them, mostly: white text on each has a contrast of at
-# least 4.5:1.
+# Mostly named as in endpoint badges: white text on each has a contrast of at least
+# 4.5:1.
 COLOURS = {
     "green": "#1e7b34",
     "olive": "#6a7000",
@@ -77,27 +77,27 @@ COLOURS = {
     GREY: "#5f6368",
 }
 _LABEL = "#3d4247"
-# What endpoint badges call those that they have another name for.
+# The names in endpoint badges that differ from ours.
 _NAMES = {"olive": "yellowgreen", "amber": "orange", GREY: "lightgrey"}
 # Columns of a label.
 _LONGEST = 60
 
 
 class Badge(Struct, frozen=True, kw_only=True):
-    """What a badge says."""
+    """The contents of a badge."""
 
     label: str
     message: str
     colour: str
     """One of COLOURS."""
     title: str
-    """What is shown where a pointer rests on it."""
+    """The tooltip."""
 
 
 def badge_of(past: Past, standing: HistoricalScore | None, label: str) -> Badge:
-    """Return the badge of what an agent earned in a run; None: nothing is known of that.
+    """Return the badge of an agent's score in a run; None for an unknown one.
 
-    It has a score only where the run was finished and lost nothing.
+    It has a score only if the run was finished and lost nothing.
     """
     where = at_span(standing.agent, standing.span_label) if standing else past.name
     shard = next((note for note in past.notes if note.startswith("shard")), "")
@@ -127,10 +127,10 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str) -> Badge:
 
 
 def _score_message(past: Past, standing: HistoricalScore) -> tuple[str, str]:
-    """Return the total with how sure it is, and its colour."""
+    """Return the total with its uncertainty, and its colour."""
     message = f"{standing.points} of {standing.full}"
     interval = standing.interval
-    # A badge stands without context: how sure the number is belongs on it.
+    # A badge is shown without context, so it includes the uncertainty.
     if not interval:
         message += ", one conversation"
     elif standing.low == standing.high:
@@ -149,18 +149,18 @@ def _score_message(past: Past, standing: HistoricalScore) -> tuple[str, str]:
     return message, colour
 
 
-# The colour of a share of full marks, from what share on.
+# The colour of a share of full marks, by its lower bound.
 _SCALE = ((0.8, "green"), (0.6, "olive"), (0.3, "amber"), (0.0, "red"))
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def _xml_text(text: str) -> str:
-    """Return a text of one line that any XML file may hold."""
+    """Return a text of one line that is valid in any XML file."""
     return _NO_XML.sub("?", escape_unprintable(redact_secrets(" ".join(text.split()))))
 
 
 def endpoint_json(badge: Badge) -> str:
-    """Return the badge as the text of a file for an endpoint badge."""
+    """Return the badge in the JSON format of endpoint badges."""
     colour = _NAMES.get(badge.colour, badge.colour)
     values = {
         "schemaVersion": 1,
@@ -172,11 +172,11 @@ def endpoint_json(badge: Badge) -> str:
 
 
 _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
-"""Pixels: of a column of text, on either side of it, and of all."""
+"""In pixels: the width per column of text, the margins, and the height."""
 
 
 def badge_svg(badge: Badge) -> str:
-    """Return the badge as an SVG file that needs nothing else."""
+    """Return the badge as a self-contained SVG file."""
     label_width = round(columns_of(badge.label) * _LETTER)
     message_width = round(columns_of(badge.message) * _LETTER)
     border = label_width + 2 * _PAD
@@ -200,21 +200,21 @@ def badge_svg(badge: Badge) -> str:
     )
 
 
-# The formats that have a file for each table.
+# The formats with a file per table.
 TABLES = ("csv", "jsonl", "parquet")
-# Those of one file, with its suffix.
+# Formats of a single file, with its suffix.
 SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 
 
 @cache
 def export_writers() -> Mapping[str, Callable[[Results, Path], Sequence[ExportTarget]]]:
-    """Return what writes each format that features register, the reports' own first."""
+    """Return the writers of all formats that features register, those of reports first."""
     writers: dict[str, Callable[[Results, Path], Sequence[ExportTarget]]] = {}
     feature_hooks().pytest_ltm_exporters(register=writers.setdefault)
     return writers
 
 
-# The forms of a badge by the suffix of its file.
+# The formats of a badge by file suffix.
 WRITTEN = {".svg": badge_svg, ".json": endpoint_json}
 
 
@@ -247,7 +247,7 @@ def write_report(arguments: Namespace) -> int:
 
 
 class _PrintColumns(Action):
-    """Prints the columns and ends the command, as `--help` does: neither run nor format is needed."""
+    """Prints the columns and ends the command, like `--help`: neither run nor format is needed."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
         print("\n".join(column_lines()))
@@ -255,7 +255,7 @@ class _PrintColumns(Action):
 
 
 def add_export_arguments(parser: ArgumentParser) -> None:
-    """Add the runs, the format and the place."""
+    """Add the runs, the format and the destination."""
     formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *export_writers())))
     parser.add_argument("--to", required=True, choices=formats, help="the format")
     add_output(
@@ -348,7 +348,7 @@ def export_runs(arguments: Namespace) -> int:
 
 
 def ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
-    """Return an exporter's result; ConfigurationError where it raises, or takes longer (0: no limit)."""
+    """Return an exporter's result; ConfigurationError if it raises, or exceeds `seconds` (0: no limit)."""
     with _exporting(name):
         try:
             return call_within(seconds or None, call)
@@ -361,7 +361,7 @@ def ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
 
 @contextmanager
 def _exporting(name: str) -> Iterator[None]:
-    """Have whatever the exporter of a feature raises be an error with its name."""
+    """Convert anything that a feature's exporter raises to an error with its name."""
     try:
         yield
     except (LtmError, OSError):
@@ -377,7 +377,7 @@ def _exporting(name: str) -> Iterator[None]:
 
 
 def add_draw_arguments(parser: ArgumentParser) -> None:
-    """Add the run, which of its scores, and the file."""
+    """Add the run, the selected score, and the file."""
     kinds = f"{RUN}, or a baseline file (default: latest)"
     parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=kinds)
     add_output(parser, "FILE", "a file .svg or .json", default="ltm-badge.svg")
@@ -400,7 +400,7 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
 
 
 def _automatic_past(path: Path) -> tuple[Past, int]:
-    """Return a run as the rules scored it, and how many verdicts a person has amended."""
+    """Return a run with the rules' scores, and the number of amended verdicts."""
     past = read_past(path)
     if not past.standings or not read_amendments(path):
         return past, 0
@@ -431,7 +431,7 @@ def draw_badge(arguments: Namespace) -> int:
         past = Past(
             name=path.stem, path=path, at=None, state="finished", standings=standings
         )
-    # The agent under test, at the longest of its spans.
+    # The agent under test, at its longest span.
     own_standings = [standing for standing in past.standings if standing.own]
     candidates = own_standings or past.standings
     if arguments.agent:
@@ -477,6 +477,6 @@ def draw_badge(arguments: Namespace) -> int:
 
 
 def _recorded_sections(run: LoadedRun) -> list[Section]:
-    """Return what features added to the reports of a run when it was over."""
+    """Return the sections that features added to a run's reports."""
     verdict = gate_from_json(run.summary.get("gate"), f"{run.path}, gate")
     return [gate_section(verdict), *sections_of(run.summary)]

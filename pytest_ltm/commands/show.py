@@ -1,4 +1,4 @@
-"""`show RUN [ITEM]`: the examples of a run, or one as a chat."""
+"""`show RUN [ITEM]`: lists the examples of a run, or shows one as a chat."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from pytest_ltm.figures.table import paint_text
 from pytest_ltm.figures.text import NOTHING, clip_text, verdict_text, wrap_text
 from pytest_ltm.reports.verification import DIFFERS, read_marked_run
 
-# What `show --json` prints (docs/coding-agents.md). Fields may be added; the number
-# changes if one goes.
+# The format of `show --json` (docs/coding-agents.md). Fields may be added; removing one
+# changes the number.
 FORMAT = "pytest-ltm show 1"
 # Narrower terminals get lines of this width.
 _LEAST_WIDTH = 40
@@ -38,7 +38,7 @@ _MOST_NAME = 40  # columns of an example's name
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run, the item, and how much of it is shown."""
+    """Add the run, the item, and the level of detail."""
     add_place(parser)
     full = "with ITEM: all texts in full, with the exchanges of others in between"
     add_flags(
@@ -83,7 +83,7 @@ def _note_lines(notices: Sequence[str], width: int) -> Iterator[str]:
 def _show_chat(
     run: LoadedRun, arguments: Namespace, width: int, *, color: bool
 ) -> Iterator[str]:
-    """Yield the example that is meant, as lines or as JSON."""
+    """Yield the chosen example, as lines or as JSON."""
     row = choose_result(run.result, arguments, parts=True)
     chat = _read_chat(run, row)
     full: bool = arguments.full
@@ -97,7 +97,7 @@ def _show_chat(
 
 
 def _read_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
-    """Return what a run has recorded of an example."""
+    """Return the recorded data of an example."""
     folder = next(
         conversation
         for conversation in run.conversations
@@ -113,7 +113,7 @@ def _read_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
 
 
 def _expected_answers(plan: Mapping[str, Any], example_id: str) -> object:
-    """Return what the plan says of right answers; None where it is damaged or says nothing."""
+    """Return the right answers in the plan; None if it is damaged or has none."""
     examples = plan.get("examples")
     if not isinstance(examples, list):
         return None
@@ -127,7 +127,7 @@ def _expected_answers(plan: Mapping[str, Any], example_id: str) -> object:
     return None
 
 
-# --- all examples
+# --- All examples
 
 
 def _list_examples(
@@ -173,7 +173,7 @@ def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
 def _example_lines(
     rows: Sequence[ScenarioResult], width: int, *, color: bool
 ) -> Iterator[str]:
-    """Yield a line for each example: score, name, and why it has not more."""
+    """Yield a line per example: score, name, and the reason for missing marks."""
     longest = max((len(one_line(row.id)) for row in rows), default=0)
     room = min(longest, _MOST_NAME)
     for row in rows:

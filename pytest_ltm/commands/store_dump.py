@@ -1,4 +1,4 @@
-"""What a memory store holds now, as a dump that `ltm audit` reads: by its export(), else by its list()."""
+"""Dumps the current contents of a memory store for `ltm audit`: by its export(), else by its list()."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ def names_store(text: str) -> bool:
 
 
 def dump_store(spec: str, users: Sequence[str]) -> Dump:
-    """Return what a store holds, of these users where it keeps them apart.
+    """Return the contents of a store, for these users if it separates them.
 
-    ConfigurationError where it can neither export nor list, wants a user and none is
-    named, or holds nothing.
+    ConfigurationError if it can neither export nor list, requires a user and none is given, or is empty.
     """
     subject = Subject(store_maker(find_agent(spec, base=Path.cwd())), Pace())
     try:
@@ -53,7 +52,7 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
 
 
 def _part(subject: Subject, power: str, user: str) -> Dump:
-    """Return what one user's memory holds, each record with its own fields where it has some."""
+    """Return the contents of one user's memory, each record with its own fields if it has any."""
     scope = Scope(user=user)
     if power == "export":
         exported = _json_value(subject.exported(scope))
@@ -83,7 +82,7 @@ def _row(hit: Hit) -> Mapping[str, Any]:
 
 
 def _json_value(exported: Any) -> Any:
-    """Return what an export gave as JSON has it; ConfigurationError where it cannot be written so."""
+    """Return an export as JSON values; ConfigurationError if it cannot be converted."""
     try:
         return json.loads(json.dumps(exported, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
@@ -93,6 +92,6 @@ def _json_value(exported: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return an object that JSON does not know by its attributes, else as text."""
+    """Convert an object for JSON to its attributes, or else to text."""
     fields = getattr(value, "__dict__", None)
     return dict(fields) if fields else str(value)

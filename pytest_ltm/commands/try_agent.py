@@ -47,19 +47,19 @@ from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.language.recital import tells_nothing
 
 UNUSABLE = 2
-"""The exit status where the bot cannot be asked."""
+"""The exit status if the bot cannot be reached."""
 _EXCHANGES = 50
 _SHORT_PROBES = 20
-"""At most: the exchanges of the five conversations before the one about distance."""
+"""The maximum number of exchanges in the five conversations before the one about distance."""
 _NEAREST, _CHUNK, _LONG_CHUNK = 300, 1_500, 2_000
-"""Tokens: the smallest distance, and those of a message, without and with `--to`."""
+"""In tokens: the smallest distance, and the size of a message, without and with `--to`."""
 _FINEST = 1.09
-"""The ratio of a distance to the next smaller one, where there is room for it."""
+"""The ratio of a distance to the next smaller one, if there is room for it."""
 _VAGUE = 4
-"""The ratio of two distances above which no figure between them is named."""
+"""The ratio of two distances above which no figure in between is reported."""
 _SHOWN = 70
 _LEAST_TALK = 30
-"""Tokens below which no small talk is worth a message."""
+"""Small talk below this number of tokens is not worth a message."""
 _SMALL_TALK = (
     "By the way, which is longer, a mile or a kilometre?",
     "It has been raining here since the morning.",
@@ -76,7 +76,7 @@ _NAMES = (
     "Ingo",
     "Pilar",
 )
-# Long words, which also a bot that goes by words takes for telling.
+# Long words, which even a bot that matches words takes for telling.
 _LONG_WORDS = """
 locker garage bicycle suitcase boathouse cellar letterbox cabinet workshop greenhouse
 caravan gazebo marina pantry laundry studio gallery archive stable hangar balcony
@@ -90,32 +90,32 @@ _THINGS = tuple(_LONG_WORDS.split())
 
 
 class Exchange(Struct, frozen=True):
-    """A message and its reply."""
+    """A message with its reply."""
 
     message: str
     reply: str
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What one conversation shows."""
+    """The finding of one conversation."""
 
     topic: str
-    """Two words: `newest value`."""
+    """Two words, such as `newest value`."""
     text: str
-    """What it shows, in words."""
+    """The finding in words."""
     good: bool | None
-    """As a user would wish; None where nothing was shown."""
+    """Whether it is what a user would want; None if nothing was shown."""
     talk: list[Exchange] = field(default_factory=list)
     tokens: int | None = None
-    """Of distance: the tokens after which the bot does not know it any more, or as far as was asked."""
+    """For distance: the tokens after which the bot no longer knows a code, or the largest distance tested."""
 
 
 class OutOfTime(Exception):
-    """The time that may be taken is over."""
+    """The available time is over."""
 
 
 class Trial:
-    """The conversations with the agents of one source, within a time."""
+    """The conversations with the agents of one source, within a time limit."""
 
     def __init__(
         self, source: AgentSource, rng: Random, seconds: float, reach: int | None
@@ -137,30 +137,30 @@ class Trial:
 
     @property
     def pace(self) -> float:
-        """Seconds that an exchange took so far."""
+        """Seconds per exchange so far."""
         return self.elapsed / max(1, self.exchanges)
 
     @property
     def serves_many(self) -> bool:
-        """Whether another conversation can have a bot of its own."""
+        """Whether another conversation can have its own bot."""
         return self._source.serves_many
 
     def exchanges_left(self) -> int:
-        """Return how many more exchanges there is time for."""
+        """Return how many more exchanges are planned and fit into the time."""
         limit = _EXCHANGES - self.exchanges if self.reach is None else 10_000
         return max(0, min(limit, self.exchanges_in_time()))
 
     def exchanges_in_time(self) -> int:
-        """Return how many more exchanges the time allows, however many are planned."""
+        """Return how many more exchanges fit into the time, however many are planned."""
         return int(0.9 * (self._seconds - self.elapsed) / max(self.pace, 1e-4))
 
     @contextmanager
     def conversation(self, folder: Path) -> Iterator[Talk]:
-        """Yield a conversation, which is the same as any other with that folder."""
+        """Yield a conversation; conversations with equal folders are the same one."""
         if self._only is not None:  # one object for all: nothing starts anew
             yield Talk(self, self._only)
             return
-        folder.mkdir(exist_ok=True)  # for what a process leaves
+        folder.mkdir(exist_ok=True)  # for files that a process leaves
         caller = AgentCaller(
             self._source.make(folder=folder),
             timeout=max(1.0, self._seconds),
@@ -178,18 +178,18 @@ class Trial:
                 caller.close()
 
     def close(self) -> None:
-        """Let go of a bot that served all conversations."""
+        """Close a bot that served all conversations."""
         if self._only is not None:
             self._only.close()
 
     def check_time(self) -> None:
-        """Raise OutOfTime once it is over."""
+        """Raise OutOfTime if the time is over."""
         if self.elapsed > self._seconds:
             raise OutOfTime
 
 
 class Talk:
-    """What is said in one conversation."""
+    """The exchanges of one conversation."""
 
     def __init__(self, trial: Trial, caller: AgentCaller) -> None:
         self._trial = trial
@@ -210,7 +210,7 @@ class Talk:
 
 
 def try_newest_value(trial: Trial, folder: Path) -> Finding:
-    """Tell where somebody lives, then that she has moved, and ask."""
+    """Tell where a person lives, then that she has moved, and ask."""
     old, new = trial.rng.sample(_CITIES, 2)
     with trial.conversation(folder / "newest") as talk:
         talk.say(f"My sister lives in {old}.")
@@ -263,7 +263,7 @@ def try_other_user(trial: Trial, folder: Path) -> Finding:
 
 
 def try_restart(trial: Trial, folder: Path) -> Finding:
-    """Tell a name, have the bot made again for the same conversation, and ask."""
+    """Tell a name, create the bot again for the same conversation, and ask."""
     topic = "a restart"
     if not trial.serves_many:
         text = "not tried: it cannot be made again. Name its class or a factory"
@@ -293,7 +293,7 @@ def try_restart(trial: Trial, folder: Path) -> Finding:
 
 
 def try_invention(trial: Trial, folder: Path) -> Finding:
-    """Tell one dog's name, and ask for that of another, which was never told."""
+    """Tell one dog's name, and ask for the unknown name of another."""
     name = trial.rng.choice(_NAMES)
     statement = f"My sister's dog is called {name}."
     question = "What is my brother's dog called?"
@@ -341,7 +341,7 @@ def try_order(trial: Trial, folder: Path) -> Finding:
 
 
 class Planted(Struct, frozen=True):
-    """A code that was told, and where."""
+    """A code and its position."""
 
     thing: str
     code: str
@@ -350,7 +350,7 @@ class Planted(Struct, frozen=True):
 
 
 class DistanceSearch:
-    """One conversation with codes at growing distances from its end, which are asked for by bisection."""
+    """One conversation with codes at increasing distances from its end, found by bisection."""
 
     def __init__(self, trial: Trial, talk: Talk, reach: int, chunk: int) -> None:
         self._trial = trial
@@ -366,10 +366,9 @@ class DistanceSearch:
         self.lost_at = 0
 
     def plant(self, limit: int, questions: int) -> None:
-        """Tell `limit` codes at most, the farthest one first.
+        """Tell at most `limit` codes, the farthest one first.
 
-        There is small talk between them while it leaves time for all codes and
-        `questions`.
+        Small talk fills the distances as long as time remains for all codes and `questions`.
         """
         distances = [float(_NEAREST)]
         ratio = max(_FINEST, (self._reach / _NEAREST) ** (1 / max(1, limit - 1)))
@@ -392,7 +391,7 @@ class DistanceSearch:
                     break
                 self._talk.say(text)
         talk = " ".join(part.message for part in self._talk.exchanges).lower()
-        # A thing that small talk mentions is no test of memory.
+        # A thing mentioned in small talk is no test of memory.
         self._planted = [
             planted
             for planted in reversed(self._planted)
@@ -400,7 +399,7 @@ class DistanceSearch:
         ]
 
     def _small_talk(self, tokens: int) -> Iterator[str]:
-        """Yield texts with `tokens` together, each short enough for a message."""
+        """Yield texts of `tokens` in total, each short enough for a message."""
         longest = min(self._chunk, self._talk.caller.max_message_tokens)
         end = self._tokens + tokens
         while end - self._tokens > _LEAST_TALK:
@@ -417,16 +416,15 @@ class DistanceSearch:
         return sum(count(part.message) + count(part.reply) for part in exchanges)
 
     def distance(self, number: int) -> int:
-        """Return the tokens between a code and what is said next."""
+        """Return the tokens between a code and the next message."""
         planted = self._planted[number]
         message = self._talk.exchanges[planted.exchange].message
         return self._tokens_from(planted.exchange) - self._trial.count(message)
 
     def bisect(self, votes: int) -> None:
-        """Look for the largest distance at which most is known, and the smallest beyond it at which it is not.
+        """Find the largest distance at which most codes are known, and the next one at which they are lost.
 
-        They are `known_at` and `lost_at`, also of a search that ran out of time; either is
-        0 where there is none.
+        The results are `known_at` and `lost_at`, even if the search ran out of time; either is 0 if there is none.
         """
         self.known_at, self.lost_at = self._ask_near(0, max(votes, 3))
         if not self.known_at:
@@ -451,11 +449,10 @@ class DistanceSearch:
     def _ask_near(
         self, target: float, votes: int, *, above: int = 0, below: int = 10**9
     ) -> tuple[int, int]:
-        """Ask for the codes nearest to a distance; return the largest known one's and the smallest lost one's.
+        """Ask for the codes nearest to a distance; return the largest distance known and the smallest one lost.
 
-        Either is 0 where there is none; the majority decides where a code is known
-        beyond a lost one. Each question moves all codes further away, so distances are
-        those of the moment.
+        Either is 0 if there is none; the majority decides if a code is known beyond a lost one. Each question increases
+        the distance of all codes, so distances are those at the moment of asking.
         """
         numbers = [
             number
@@ -485,20 +482,20 @@ class DistanceSearch:
         self._asked.add(number)
         answer = self._talk.say(f"What is the code of my {planted.thing}?")
         other_codes = {rival.code for rival in self._planted} - {planted.code}
-        # Who recites all codes does not know which one is asked for.
+        # A bot that recites all codes does not know which one is asked for.
         recited = other_codes & set(re.findall(r"\d{4}", answer))
         return planted.code in answer and not recited
 
 
 def try_distance(trial: Trial, folder: Path) -> Finding:
-    """Tell codes, small talk between them, and look for the distance at which they are lost."""
+    """Tell codes with small talk in between, and find the distance at which they are lost."""
     remaining = trial.exchanges_left()
     chunk = _CHUNK if trial.reach is None else _LONG_CHUNK
     votes = 1 if trial.reach is None else 3
     questions = votes * (2 + ceil(log2(max(2, remaining / 3))))
-    # A message for each code, and for what lies between them up to two.
+    # A message per code, and up to two for the text between them.
     code_count = max(2, (remaining - questions) // 3)
-    # Beyond what is asked about, so that it lies between two answers.
+    # Beyond the tested distance, so that it lies between two answers.
     reach = code_count * chunk if trial.reach is None else round(1.2 * trial.reach)
     limit = code_count if trial.reach is None else len(_THINGS)
     with trial.conversation(folder / "distance") as talk:
@@ -548,7 +545,7 @@ def _names(word: str, answer: str) -> bool:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the agent, how far it is asked, and how long that may take."""
+    """Add the agent, the distance to test, and the time limit."""
     add_own_agent(parser)
     add_option(
         parser,
@@ -593,7 +590,7 @@ def try_agent(arguments: Namespace) -> int:
     """
     spec = choose_spec(arguments, "ltm try SPEC")
     seconds = arguments.seconds or (60.0 if arguments.to is None else 600.0)
-    share_in_thread()  # what is shared belongs to one loop, as in a run
+    share_in_thread()  # shared objects belong to one loop, as in a run
     try:
         source = find_agent(spec, base=Path.cwd())
         plan = _plan_sentence(source, arguments, seconds)
@@ -657,12 +654,12 @@ def _print_finding(number: int, finding: Finding) -> None:
 
 
 def _width() -> int:
-    """Return the columns that a line may have."""
+    """Return the maximum width of a line, in columns."""
     return max(60, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
 
 def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) -> str:
-    """Return what it will take, before anything is sent."""
+    """Return the expected effort, before anything is sent."""
     messages = _EXCHANGES
     tokens = _EXCHANGES * _CHUNK // 4
     if arguments.to is not None:
@@ -693,7 +690,7 @@ def _known_price(source: AgentSource) -> Price | None:
 
 
 def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
-    """Print the transcripts that are wanted, and what goes further."""
+    """Print the requested transcripts, and suggestions for next steps."""
     numbers = [
         str(number) for number, finding in enumerate(findings, 1) if finding.talk
     ]

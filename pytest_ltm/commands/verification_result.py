@@ -1,4 +1,4 @@
-"""What has been checked of a run, and what came of it."""
+"""The result of verifying a run."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from msgspec import Struct, field
 from pytest_ltm.api.storage import pluralize
 from pytest_ltm.reports.discrepancies import Discrepancy
 
-# The exit statuses: all holds; something does not; something that belongs to it could
-# not be checked.
+# Exit statuses: verified; different; or parts that could not be checked.
 HOLDS = 0
 DIFFERS = 1
 UNCHECKED = 2
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """What has been checked of a run, and what came of it."""
+    """The checks of a run with their results."""
 
     run: str
     made_by: str
-    """The version of pytest-ltm that recorded it; "" where that is not known."""
+    """The version of pytest-ltm that recorded it; "" if unknown."""
     differs: list[Discrepancy]
     of_versions: list[Discrepancy] = field(default_factory=list)
-    """What another version of pytest-ltm does otherwise: nobody need have changed the record."""
+    """Differences due to another version of pytest-ltm, without any change to the record."""
     unfinished: list[Discrepancy] = field(default_factory=list)
-    """What is not there because the run was interrupted, or because somebody removed it."""
+    """Parts that are missing because the run was interrupted, or because they were removed."""
     amended: int = 0
-    """Verdicts that a person has amended: nothing can compute them again."""
+    """Number of amended verdicts, which cannot be recomputed."""
     graded: int = 0
-    """Grades of a judge, which is not asked again."""
+    """Number of a judge's grades, which are not requested again."""
     unchecked: list[str] = field(default_factory=list)
-    """Sentences on what belongs to it and could not be checked."""
+    """Sentences on parts that could not be checked."""
     held: list[str] = field(default_factory=list)
-    """Sentences on what was checked, and on what a reader should know of it."""
+    """Sentences on passed checks, and notes for readers."""
 
     @property
     def status(self) -> int:
@@ -50,7 +49,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """What came of it, in its classes: computed again, taken on trust, not compared."""
+        """The result by classes: recomputed, taken on trust, not compared."""
         if self.differs:
             does = "do" if len(self.differs) > 1 else "does"
             return f"{pluralize(len(self.differs), 'thing')} {does} not hold"

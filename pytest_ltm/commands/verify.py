@@ -1,4 +1,4 @@
-"""`verify RUN|BUNDLE|CARD`: whether scores follow from what was recorded, by scoring again without any agent."""
+"""`verify RUN|BUNDLE|CARD`: checks that scores follow from the record, by scoring again without an agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMAT = "pytest-ltm verification 1"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the run or bundle, its data, and how much is checked."""
+    """Add the run or bundle, its data, and the extent of the checks."""
     parser.add_argument(
         "run",
         metavar="RUN|BUNDLE|CARD",
@@ -106,7 +106,7 @@ def _verification_lines(verification: Verification) -> Iterator[str]:
 
 
 def verification_json(verification: Verification) -> dict[str, Any]:
-    """Return what has been checked as JSON values."""
+    """Return the verification as JSON values."""
     return {
         "format": FORMAT,
         "run": verification.run,
