@@ -86,7 +86,7 @@ def _from_file(
     needs_process = "process" in fields and fields["process"].boolean()
     if needs_process and not has_path:
         raise fields["process"].fault(
-            f"{agent!r} is not a dotted path: only what one names can run in a process of its own."
+            f"{agent!r} is not a dotted path: only an agent that one names can have its own process."
         )
     if has_path and apart is not None and (needs_process or apart.every):
         return apart.source(spec, base=base, settings=settings)
@@ -99,7 +99,7 @@ def _from_file(
         source = source_of_kind(kind, argument, parameters)
     elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
         raise fields["agent"].fault(
-            f"{agent!r} is a file again. Write the spec of an agent."
+            f"{agent!r} is another file. Write the spec of an agent."
         )
     elif has_path:
         candidate = DottedPath(
@@ -170,7 +170,7 @@ def _bind_parameters(
     ):
         kind = type(candidate).__name__
         raise parameters.fault(
-            f"a {kind} object is made already, so it takes none. Name its class or a factory."
+            f"a {kind} object exists already, so it takes no parameters. Name its class or a factory."
         )
     bound = partial(candidate, **values)
     try:

@@ -247,7 +247,7 @@ class CommandAgent:
         settings = self._settings
         if not self._can_be_put_back():
             raise AgentFault(
-                f"{self._called()} has ended, and what it knew with it", fatal=True
+                f"{self._called()} has ended, and its memory was lost", fatal=True
             )
         self._process = LineProcess(
             split_command(settings.command),
@@ -277,7 +277,7 @@ def raise_told_error(
     if refusal is None and field_name in answer:
         return
     error_text = str(answer["error"]) if refusal is None else refusal.message
-    words = f"{sender} told an error: {sources.shorten_foreign_text(error_text)}"
+    words = f"{sender} reported an error: {sources.shorten_foreign_text(error_text)}"
     if refusal is not None:
         raise RequestRefused(words, refusal)
     raise AgentError(words)

@@ -24,7 +24,7 @@ Type your answer; it may have several lines, and an empty line sends it. A word
 of command stands alone on the first line:
   :empty    send an answer without any text
   :again    show the message once more
-  :pause    stop here and go on later; Ctrl-D does the same
+  :pause    stop here and resume later; Ctrl-D does the same
   :help     show this
 An answer that begins with a colon begins with two: ::like this."""
 
@@ -50,7 +50,7 @@ class Human:
             # Windows has no readline.
             import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
-            _print_to_person(f"You sit this test yourself.\n{HELP}")
+            _print_to_person(f"You take this test yourself.\n{HELP}")
         self._remind()
         self._show(message)
         while True:
@@ -105,7 +105,7 @@ class Human:
         if not self._new:
             return
         exchanges = list(self._exchanges)[-self._new :]
-        head = "what was said meanwhile, or before you paused"
+        head = "since your last answer, or before you paused"
         if self._new > len(exchanges):
             head += f" (and {self._new - len(exchanges)} exchanges more)"
         _print_to_person(f"--- {head} ---")

@@ -222,7 +222,7 @@ class AgentCaller:
         self._must("AcceptsHistory")
         if user and not self._examine(lambda: takes_user(self.agent.accept)):  # type: ignore[attr-defined]
             raise AgentFault(
-                f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
+                f"{self._door.who} cannot take the user of a message: its accept() has no parameter `user`"
             )
         # An estimate: saving just to measure the size would defeat the purpose.
         self._state_bytes += len(message) + len(reply)

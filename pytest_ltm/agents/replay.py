@@ -141,7 +141,7 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
     """
     if not argument:
         raise AgentError(
-            "agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal"
+            "agent 'replay:' names no recording. Write a run's id, its folder, 'latest', or a journal"
         )
     path = Path(argument)
     # A path takes precedence over a run's id: users mean what they can see.
@@ -272,7 +272,7 @@ class MasterLogReplay(Announced):
         return exchanges.pop(place)[1]
 
 
-WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
+WAY_OUT = "The messages have changed since: restore them, or record again with the agent itself"
 # The default message limit if the recording has none; and how much of a message an
 # error shows.
 _MOST = 4096
@@ -361,9 +361,7 @@ class JournalReplay(Announced):
         self._last = self._unshown = place
         answer = self._answers[place]
         if answer is None:
-            raise AgentFault(
-                "the recording ends with this message: nobody replied any more"
-            )
+            raise AgentFault("the recording ends with this message, without a reply")
         if isinstance(answer, events.Fault):
             fault = AgentFault(answer.text, fatal=answer.fatal)
             fault.leak = answer.leak

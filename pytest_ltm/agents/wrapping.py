@@ -86,7 +86,7 @@ class FreshPromptAgent:
         agent = self._model.make()
         if self._tells and "AcceptsHistory" not in capabilities_of(agent):
             raise AgentError(
-                f"{self._model.spec!r} has no accept(message, reply), so it can be shown nothing"
+                f"{self._model.spec!r} has no accept(message, reply), so no history can be passed to it"
             )
         return agent
 

@@ -192,6 +192,6 @@ def read_vectors(
         isinstance(vector, list) and vector for vector in vectors
     ):
         raise AgentFault(
-            f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some that are none"
+            f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some are invalid"
         )
     return vectors  # type: ignore[return-value]  # they were just looked at

@@ -255,7 +255,7 @@ class Limiter:
                     far = f"{self.endpoint} asks to wait {wait:.0f} s, and a request waits {longest:g} s at most"
                     raise AgentFault(far)
                 if stopwatch_seconds() + wait > end:
-                    late = f"no turn at {self.endpoint} within {longest:g} s: others were before"
+                    late = f"no turn at {self.endpoint} within {longest:g} s: other requests came first"
                     raise TransientFault(late, retry_after=wait)
                 # Spread, so that callers waiting for the same moment do not all arrive
                 # at once.

@@ -103,7 +103,7 @@ class CommandModel:
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:
         """Raise AgentError: a command cannot compute embeddings."""
         raise AgentError(
-            f"the command {self.model.name!r} gives no vectors for {len(texts)} texts"
+            f"the command {self.model.name!r} cannot embed {len(texts)} texts"
         )
 
     def close(self) -> None:

@@ -80,7 +80,7 @@ class ClientGuard:
             return
         place = str(request.url.copy_with(query=None, userinfo=b""))
         raise AgentFault(
-            f"{self._base_url} sends elsewhere: to {place}. If that is right, give this address"
+            f"{self._base_url} redirects to {place}. If that is right, give this address"
         )
 
     def _read_bounded(self, response: Any) -> None:

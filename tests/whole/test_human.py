@@ -111,7 +111,7 @@ def test_a_person_sits_the_test(pytester: pytest.Pytester) -> None:
         person.until("There is no command ':nonsense'")
         person.type("Noted.", "")
         told = person.until(r"--- message \d+, .* ---")
-        assert "what was said meanwhile" in told
+        assert "since your last answer" in told
         person.until("which platform")
         person.type(":again")
         person.until("which platform")

@@ -211,7 +211,7 @@ def test_what_was_not_recorded_shows_how_it_differs_within_80_columns(
             "*the recording does not hold this message of dog/0. Nearest recorded (-) and this one (+):",
             "*- My dog is called Ohm.",
             "*+ My dog is called Volt.",
-            "*put it back, or record it again with the agent itself",
+            "*restore them, or record again with the agent itself",
         ]
     )
     assert result.ret == 75
@@ -233,7 +233,7 @@ def test_a_span_that_was_not_recorded_says_which_were(project: Project) -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("replay:", "say what is replayed"),
+        ("replay:", "names no recording"),
         ("replay:nothing", "there is no run 'nothing'"),
         (
             "replay:latest",

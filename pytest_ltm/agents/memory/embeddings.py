@@ -174,7 +174,7 @@ def make_embeds(
         chosen, _ = read_model(index, role="index", ready=ready)
         if not provider_of(chosen.provider).gives_vectors:
             raise AgentError(
-                f"index {index!r}: {chosen.provider} gives no vectors. Write {_NAMES[-1]}"
+                f"index {index!r}: {chosen.provider} has no embeddings. Write {_NAMES[-1]}"
             )
         return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:

@@ -254,7 +254,7 @@ class Stored(TakesTurns):
                 continue
             if self._now is None:
                 raise AgentError(
-                    f"store {self._name!r} was told something before the time was known"
+                    f"store {self._name!r} received a text before the time was set"
                 )
             utterance = Utterance(role, text, self._now)
             if self._offers("add_session"):
@@ -334,7 +334,7 @@ class Stored(TakesTurns):
         if self._never:
             raise AgentFault(
                 f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
-                f"{self._never[0][:_SHOWN]!r}: where it makes texts of its own, its recall cannot be told by them{told}"
+                f"{self._never[0][:_SHOWN]!r}: if it writes its own texts, they do not show its recall{told}"
             )
         if lags:
             raise AgentFault(f"store {self._name!r}: {lags}")

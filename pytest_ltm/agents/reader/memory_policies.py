@@ -397,7 +397,7 @@ def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
             if not 0 <= share <= 1:
                 cure = "Write it as in 'forgetful:0.2'"
                 raise ConfigurationError(
-                    f"'forgetful:{argument}': {argument!r} is no share of 0 to 1. {cure}"
+                    f"'forgetful:{argument}': {argument!r} is not a share from 0 to 1. {cure}"
                 )
             return partial(Forgetful, share)
     hint = did_you_mean(policy, _POLICIES)
@@ -419,7 +419,7 @@ def tokens_of(policy: str, argument: str) -> int:
     if tokens < 1:
         cure = f"Write it as in '{policy}:8k'"
         raise ConfigurationError(
-            f"'{policy}:{argument}': {argument!r} is no number of tokens. {cure}"
+            f"'{policy}:{argument}': {argument!r} is not a number of tokens. {cure}"
         )
     return tokens
 

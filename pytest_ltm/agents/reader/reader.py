@@ -213,7 +213,7 @@ class Reader:
         if (version, policy) != (VERSION, self._policy):
             raise AgentError(
                 f"this state was saved by reader {version!r} with memory {policy!r}; "
-                f"reader {VERSION} with memory {self._policy!r} cannot go on from it"
+                f"reader {VERSION} with memory {self._policy!r} cannot resume from it"
             )
         self.reset()
         self._position, self._now, memory, memory_count = fields

@@ -181,7 +181,7 @@ def test_an_end_takes_the_memory_along_so_the_conversation_is_over(bot: Any) -> 
     agent = bot("say(reply='x') if request['message'] != 'die' else sys.exit(1)")
     agent.reply("a")
     assert fault(agent, "die").fatal
-    assert "what it knew with it" in str(fault(agent, "b"))
+    assert "its memory was lost" in str(fault(agent, "b"))
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_a_line_that_nobody_asked_for_is_never_taken_for_an_answer(bot: Any) -> 
         ({"answer": 1}, "answered without 'reply'"),
         ({"reply": 1}, "its 'reply' is '1', not a text"),
         ({"reply": "x", "usage": {"tokens": 1}}, "its 'usage' has other fields"),
-        ({"error": "no key"}, "told an error: 'no key'"),
+        ({"error": "no key"}, "reported an error: 'no key'"),
     ],
 )
 def test_a_wrong_answer_is_a_fault(bot: Any, answer: Any, says: str) -> None:

@@ -161,7 +161,7 @@ def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> Non
         ),
         (
             "agent: ltm_probe_bots:ready\nparameters: {limit: 2}",
-            "a Bot object is made already",
+            "a Bot object exists already",
         ),
         ("agent: ltm_probe_bots:Bot\nparameters: [1]", "expected a mapping"),
         (
@@ -174,7 +174,7 @@ def test_an_async_configuration_is_an_error_that_says_so(configured: Any) -> Non
         ),
         ("parameters: {}", "the field 'agent' is missing"),
         ("agent: 7", "expected the spec of an agent"),
-        ("agent: bot.yml", "is a file again"),
+        ("agent: bot.yml", "is another file"),
         ("agent: window:8k\nparameters: {size: 1}", "'window:8k' takes no parameters"),
         ("agent: nosuch", "unknown agent 'nosuch'"),
         (

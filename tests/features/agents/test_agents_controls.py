@@ -226,12 +226,12 @@ def test_a_model_without_a_size_gets_eight_thousand_tokens() -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("length-bias:0", "is no number of tokens"),
+        ("length-bias:0", "is not a number of tokens"),
         ("length-bias:", "names no model"),
         ("length-bias:8k:", "names no model"),
         ("length-bias:nosuch", "unknown agent 'nosuch'"),
-        ("length-bias:8q", "'8q' is no number of tokens"),
-        ("length-bias:shortest:8kk:full", "'8kk' is no number of tokens"),
+        ("length-bias:8q", "'8q' is not a number of tokens"),
+        ("length-bias:shortest:8kk:full", "'8kk' is not a number of tokens"),
     ],
 )
 def test_a_wrong_length_bias_is_refused(spec: str, says: str) -> None:

@@ -226,7 +226,7 @@ def test_a_definition_says_its_replies_and_keeps_them_in_its_file() -> None:
 def test_a_wrong_size_is_refused(argument: str) -> None:
     with pytest.raises(
         AgentError,
-        match=f"agent 'oracle:{argument}': '{argument}' is no number of tokens",
+        match=f"agent 'oracle:{argument}': '{argument}' is not a number of tokens",
     ):
         find_agent(f"oracle:{argument}")
 

@@ -358,7 +358,7 @@ def test_a_saved_reader_goes_on_as_if_nothing_had_happened(
 def test_a_state_of_another_memory_is_refused() -> None:
     with pytest.raises(
         AgentError,
-        match=r"'full'; reader 8 with memory 'window:8k' cannot go on from it",
+        match=r"'full'; reader 8 with memory 'window:8k' cannot resume from it",
     ):
         make_reader("window", "8k")().load(full().save())
 

@@ -112,7 +112,7 @@ def test_an_agent_that_is_told_again_is_told_whose_it_was_or_says_that_it_cannot
     assert agent.told == {"ann": ["I like figs."]}
     with pytest.raises(
         AgentFault,
-        match=r"whose message it was: its accept\(\) has no parameter `user`",
+        match=r"cannot take the user of a message: its accept\(\) has no parameter `user`",
     ):
         AgentCaller(Plain(), timeout=None).tell("I like figs.", "Noted.", "ann")
 
