@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_ltm.modes.resume import Begun
 
 PAID_TOKENS, PAID_SECONDS = 1_000, 3
-"""The tokens sent, and the seconds taken by agents, from which on the resume command is shown."""
+"""The resume command is shown above this number of tokens, or of seconds taken by agents."""
 
 
 class Unfinished:

@@ -93,7 +93,7 @@ class ForeignCaller(Generic[E]):
         self._failing = failing
         self._placed = placed
         self.restorable = True
-        """Whether the state left by an interrupted call can be continued from."""
+        """Whether an interrupted call leaves a usable state."""
         self._retries = retries or Retries(most=0, rng=_RNG)
         self._retried = retried
         self._loop = LoopShare(who, callee)
