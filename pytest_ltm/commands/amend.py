@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def amend_verdict(arguments: Namespace) -> int:
-    """Correct one verdict by hand. The automatic one is kept, and every report says so."""
+    """Correct one verdict by hand. The automatic one is kept, and every report mentions it."""
     amendment = amendments.Amendment(score=arguments.score, reason=arguments.reason)
     run = read_run(find_run(arguments.run, arguments.ltm_dir))
     original = choose_result(run.result, arguments)

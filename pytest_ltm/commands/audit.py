@@ -75,10 +75,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def audit_memory(arguments: Namespace) -> int:
-    """Find duplicates, contradictions, stale facts, secrets, junk and more in a dump of a memory or in a store.
+    """Find duplicates, contradictions, stale facts, secrets, junk and more in a memory's dump or store.
 
-    No model is asked: docs/audit.md states each rule. Exit status: 0, or 1 where
-    `--at-most` is exceeded.
+    No model is asked: docs/audit.md states each rule. Exit status: 0, or 1 if `--at-most` is exceeded.
     """
     limits = dict(map(_read_limit, arguments.at_most))
     retrieved = read_retrieved(arguments.retrieved) if arguments.retrieved else None

@@ -204,11 +204,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def bundle_run(arguments: Namespace) -> int:
-    """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
+    """Write a run as one file for ltm verify; equal runs give equal bytes.
 
-    A run whose scores do not follow from its record, or that contains a secret, is
-    refused. Texts of a data set are replaced by their places in its file, which ltm
-    verify is given with --data=FILE.
+    A run is refused if its scores do not follow from its record, or if it contains a secret. Texts of a data set are
+    replaced by their positions in its file, which ltm verify needs as --data=FILE.
     """
     run = find_run(arguments.run, arguments.ltm_dir)
     loaded = read_run(run)

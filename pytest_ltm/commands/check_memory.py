@@ -73,9 +73,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def check_memory(arguments: Namespace) -> int:
     """Test a memory by rules and print its card: kept, updated, found, stale, deleted, duplicated, crossed.
 
-    No model is asked and no key is needed, unless the memory itself asks one. For each
-    question that is not answered the card names where the mark was lost: at write, at
-    find or at use. Exit status: 0, or 1 where the card differs from `--against`.
+    No model is asked and no key is needed, unless the memory itself asks one. For each unanswered question the card
+    shows where the mark was lost: at write, at find or at use. Exit status: 0, or 1 if the card differs from
+    `--against`.
     """
     reference = read_card(Path(arguments.against)) if arguments.against else None
     with _model_of(arguments) as model:

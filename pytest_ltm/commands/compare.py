@@ -85,11 +85,10 @@ _Compared: TypeAlias = tuple[GateSide, Changes, GateVerdict | None]
 
 
 def compare_results(arguments: Namespace) -> int:
-    """Compare results of equal plans: examples are paired by scenario, example, span and trial.
+    """Compare results of equal plans, paired by scenario, example, span and trial.
 
-    Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or
-    'latest'; X@AGENT takes one agent of several. With rules the exit status is 1 if one
-    is broken, and 75 if something cannot be measured.
+    Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or 'latest'; X@AGENT selects one of
+    several agents. With rules, the exit status is 1 if one is broken, and 75 if something cannot be measured.
     """
     rules = [
         *map(_rules.parse_change_rule, arguments.compare_fail),

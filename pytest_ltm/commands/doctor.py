@@ -41,10 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def show_diagnosis(arguments: Namespace) -> int:
-    """Show what a run folder contains, what is wrong with it and what can be done with it.
+    """Show the contents of a run folder, its problems and what can be done with it.
 
-    Without RUN, show what is installed and set here. Only --repair changes anything.
-    Exit status 1 if something is wrong.
+    Without RUN, show what is installed and configured here. Only --repair changes anything. Exit status 1 if there are
+    problems.
     """
     ltm_dir: Path = arguments.ltm_dir
     if arguments.repair:

@@ -144,15 +144,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def write_first_files(arguments: Namespace) -> int:
     """Write an adapter for your bot, a scenario and a workflow; play them and save the baseline.
 
-    Without --from and --agent it looks for your bot in what your project defines,
-    without running any of it; where there are several, or none, it asks. With --from the
-    adapter is ltm_agent.py; what only stands in for your bot is not played. The price is
-    named before the first message. Then the bot is played once more with its memory cut,
-    which must turn the gate red: more trials are played until it does, else no gate is
-    written. The scenario is about what the project's name, description and README
-    mention, as in test_ltm_trip.py, else test_ltm_appointment.py: put in one of your
-    own. The workflow for GitHub Actions goes to the root of the repository. No file is
-    overwritten.
+    Without --from and --agent it looks for your bot in your project's definitions, without running any of them, and
+    asks if there are several or none. With --from the adapter is ltm_agent.py; a stand-in for your bot is not played.
+    The price is shown before the first message. Then the bot is played once more with its memory cut, which must turn
+    the gate red: more trials are played until it does, otherwise no gate is written. The scenario's subject comes from
+    the project's name, description and README, as in test_ltm_trip.py, or else it is test_ltm_appointment.py: replace
+    it with your own. The workflow for GitHub Actions goes to the root of the repository. No file is overwritten.
     """
     if arguments.skill is not None:
         return write_skill(arguments.folder / arguments.skill)

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def list_bundled(arguments: Namespace) -> int:
-    """List what comes with pytest-ltm, with a sentence about each."""
+    """List what comes with pytest-ltm, with a sentence on each."""
     if arguments.what not in LISTS:
         hint = did_you_mean(arguments.what, LISTS)
         raise ConfigurationError(

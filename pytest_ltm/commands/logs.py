@@ -53,10 +53,10 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 
 
 def check_logs(arguments: Namespace) -> int:
-    """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
+    """Check a file for --ltm-suite=logs: every line, and the consistency of evidence and dates.
 
-    If all is well it prints what the file holds, and the number of e-mail addresses,
-    phone numbers and keys in it. Exit status 1 if anything is wrong.
+    If it is valid, print its contents, and the number of e-mail addresses, phone numbers and keys in it. Exit status 1
+    if there are faults.
     """
     file = LogsFile(arguments.file)
     if file.faults:
@@ -111,11 +111,10 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
 
 
 def redact_logs(arguments: Namespace) -> int:
-    """Write a file of logs again with stand-ins for e-mail addresses, phone numbers, keys, and names.
+    """Rewrite a file of logs with placeholders for e-mail addresses, phone numbers, keys, and names.
 
-    Names are those of the speakers and of your lists. The same text gets the same
-    stand-in, so that questions and gold answers still fit. Everything else stays as it
-    is: read the result.
+    Names are those of the speakers and of your lists. Equal texts get equal placeholders, so that questions and gold
+    answers still fit. Everything else stays unchanged: read the result.
     """
     file = LogsFile(arguments.file)
     # an unreadable line might hide data that must be removed
@@ -212,10 +211,9 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
 
 
 def convert_data(arguments: Namespace) -> int:
-    """Write the files of another benchmark, or the export of a chat, as one file for --ltm-suite=logs.
+    """Convert the files of another benchmark, or a chat export, into one file for --ltm-suite=logs.
 
-    A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of
-    a benchmark without this step.
+    A table shows what was cut, left out or guessed. --ltm-suite=KIND plays the files of a benchmark without this step.
     """
     with _new_file(arguments.output):
         source, opening, read = _reader_of(arguments)

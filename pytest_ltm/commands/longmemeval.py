@@ -74,7 +74,7 @@ def add_score_arguments(parser: ArgumentParser) -> None:
 
 
 def score_longmemeval(arguments: Namespace) -> int:
-    """Score LongMemEval answers by rules. A judge, if given, decides the rest; without one they stay unscored."""
+    """Score LongMemEval answers by rules; a judge, if given, decides the rest, which is else unscored."""
     answers, missing = read_answers(arguments.file, arguments.data)
     if not answers:
         raise DatasetError(f"{arguments.file}: holds no rows")
@@ -363,7 +363,7 @@ def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
 
 
 def export_hypotheses(arguments: Namespace) -> int:
-    """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
+    """Write a run's answers in LongMemEval's official format: JSON lines with question_id and hypothesis."""
     run = read_run(find_run(arguments.run, arguments.ltm_dir))
     questions = list(_asked_questions(_choose_conversations(run, arguments)))
     if not questions:
@@ -399,9 +399,8 @@ def add_measure_arguments(parser: ArgumentParser) -> None:
 def measure_retrieval(arguments: Namespace) -> int:
     """Print the official retrieval metrics of a run, or of a file of rankings.
 
-    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG:
-    of what a run's agent reports to have retrieved, or of a JSON list of {corpus_ids,
-    correct_docs, rankings}.
+    These are recall_any, recall_all and ndcg_any as published, and the standard nDCG: for the retrieval that a run's
+    agent reports, or for a JSON list of {corpus_ids, correct_docs, rankings}.
     """
     if Path(arguments.run).is_file():
         needed = ("corpus_ids", "correct_docs", "rankings")

@@ -53,11 +53,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def serve_tools(arguments: Namespace) -> int:
-    """Answer a coding agent over the Model Context Protocol, on standard input and output.
+    """Serve a coding agent over the Model Context Protocol, on standard input and output.
 
-    The tools are runs, show, explain, compare, check_agent and run. The last two need
-    --allow-runs, and each run is bounded in tokens, time and, with --max-cost, dollars.
-    Needs pip install 'pytest-ltm[mcp]'.
+    The tools are runs, show, explain, compare, check_agent and run. The last two need --allow-runs, and each run is
+    limited in tokens, time and, with --max-cost, dollars. Needs pip install 'pytest-ltm[mcp]'.
     """
     make_server(arguments).run()
     return 0

@@ -68,10 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def merge_runs(arguments: Namespace) -> int:
-    """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
+    """Join run folders that were played separately: shards of --ltm-shard, machines, further trials.
 
-    Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1
-    if something is missing, 2 if nothing was written.
+    Duplicates and gaps are reported; runs with different plans are refused. Exit status 1 if something is missing, 2 if
+    nothing was written.
     """
     # a run that is named twice counts once
     paths = [find_run(text, arguments.ltm_dir) for text in arguments.runs]

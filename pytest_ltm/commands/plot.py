@@ -111,7 +111,7 @@ def _figure_size(text: str) -> tuple[float, float]:
 
 
 def plot_figure(arguments: Namespace) -> int:
-    """Draw a figure about one or many runs, as SVG, PDF or PNG.
+    """Draw a figure about one or more runs, as SVG, PDF or PNG.
 
     Equal runs and options give equal files. Needs pip install 'pytest-ltm[plot]'.
     """

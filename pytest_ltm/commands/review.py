@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def review_run(arguments: Namespace) -> int:
-    """List the verdicts that deserve a look, with reasons, those that are most often wrong first.
+    """List the verdicts that deserve a look, with reasons, most often wrong first.
 
     `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """

@@ -83,8 +83,8 @@ def add_list_arguments(parser: ArgumentParser) -> None:
 def list_runs(arguments: Namespace) -> int:
     """List runs, newest first, one per line.
 
-    A line has the start, how the run ended, what its gate said, whether it can be
-    resumed, and its totals. Nothing is changed.
+    A line shows the start, how the run ended, the gate's verdict, whether it can be resumed, and the totals. Nothing is
+    changed.
     """
     if not arguments.folder.is_dir():
         reason = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
@@ -263,10 +263,9 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
 
 
 def draw_trend(arguments: Namespace) -> int:
-    """Draw scores over time, a chart for each agent and memory span.
+    """Draw scores over time, a chart per agent and memory span.
 
-    Results of different plans are never joined. Every committed version of a baseline
-    counts, if git is installed.
+    Results of different plans are never joined. Every committed version of a baseline counts, if git is installed.
     """
     result, notes = gather_points(
         arguments.paths, arguments.ltm_dir, arguments.baselines, since=arguments.since

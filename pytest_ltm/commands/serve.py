@@ -31,10 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def serve_pages(arguments: Namespace) -> int:
-    """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
+    """Serve local pages: runs (also in progress), reports, and comparisons of two runs.
 
-    It prints a link with a key, starts no run and sends nothing anywhere. Needs pip
-    install 'pytest-ltm[web]'.
+    It prints a link with a key, starts no run and sends nothing anywhere. Needs pip install 'pytest-ltm[web]'.
     """
     try:
         import uvicorn

@@ -228,7 +228,7 @@ def add_write_arguments(parser: ArgumentParser) -> None:
 
 
 def write_report(arguments: Namespace) -> int:
-    """Write one self-contained HTML file about one or many runs. It opens offline."""
+    """Write one self-contained HTML file about one or more runs. It opens offline."""
     folders = [find_run(text, arguments.ltm_dir) for text in arguments.runs or [LATEST]]
     build_report(folders, arguments.output)
     print(f"{arguments.output} ({arguments.output.stat().st_size / 1_000_000:.1f} MB)")
@@ -289,13 +289,11 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def export_runs(arguments: Namespace) -> int:
-    """Write one or many runs in the format of another tool.
+    """Write one or more runs in the format of another tool.
 
-    csv, jsonl and parquet are a folder with a file for each table, or one file with
-    --table; inspect, mlflow and eee (Every Eval Ever) are a folder with an entry
-    for each agent and span. Nothing is overwritten without --force. Exit status 1 if
-    something is missing because a run was killed or a journal is damaged, or if results
-    do not follow from the record.
+    csv, jsonl and parquet are a folder with a file per table, or one file with --table; inspect, mlflow and eee (Every
+    Eval Ever) are a folder with an entry per agent and span. Nothing is overwritten without --force. Exit status 1 if
+    data is missing because a run was killed or a journal is damaged, or if results do not follow from the record.
     """
     if arguments.table and arguments.to not in TABLES:
         raise ConfigurationError(
@@ -411,11 +409,10 @@ def _automatic_past(path: Path) -> tuple[Past, int]:
 
 
 def draw_badge(arguments: Namespace) -> int:
-    """Draw a badge: an agent's total at a memory span with its interval, and what the gate said.
+    """Draw a badge: an agent's total at a memory span with its interval, and the gate's verdict.
 
-    The badge has no score if the run is incomplete or could not be measured. Amended
-    verdicts count as the rules gave them. Without
-    --agent and --span it is about the agent under test at the longest span.
+    The badge has no score if the run is incomplete or could not be measured. Amended verdicts are replaced by those of
+    the rules. Without --agent and --span it shows the agent under test at the longest span.
     """
     if arguments.output.suffix not in WRITTEN:
         raise ConfigurationError(

@@ -55,9 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def show_examples(arguments: Namespace) -> int:
     """List the examples of a run with their scores, or print one as a chat.
 
-    With ITEM, print its messages and replies, what lies between them, the verdict and
-    what decided it. An item in the place of RUN, such as colours/0, is one of the
-    latest run.
+    With ITEM, print its messages and replies, the distances between them, the verdict and what decided it. An item in
+    place of RUN, such as colours/0, refers to the latest run.
     """
     if "/" in arguments.run and not arguments.item and not Path(arguments.run).exists():
         arguments.run, arguments.item = LATEST, arguments.run

@@ -581,12 +581,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def try_agent(arguments: Namespace) -> int:
-    """Hold six short conversations with a bot, and say what they show.
+    """Hold six short conversations with a bot, and report what they show.
 
-    Does it keep the newest value, does it mix users, does it lose things after a
-    restart, what does it invent, does it keep the order of events, how far back does it
-    reach? Price and time are named before the first message. Nothing is written. Exit
-    status 2 if the bot cannot be asked.
+    Does it keep the newest value, mix up users, forget after a restart, invent facts, keep the order of events, and how
+    far back does it remember? The price and time are shown before the first message. Nothing is written. Exit status 2
+    if the bot cannot be reached.
     """
     spec = choose_spec(arguments, "ltm try SPEC")
     seconds = arguments.seconds or (60.0 if arguments.to is None else 600.0)

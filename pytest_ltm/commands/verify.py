@@ -52,14 +52,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def verify_scores(arguments: Namespace) -> int:
-    """Check that the scores of a run, bundle or memory card follow from what it recorded.
+    """Check that the scores of a run, bundle or memory card follow from its record.
 
-    No agent is called, and no key is needed. Lines of journals are compared with their
-    checksums; plans, definitions, results and summary with the journals; definitions
-    with those that the seed gives; and every verdict with the one reached again. Exit
-    status 0 if all of it holds, 1 if something differs, 2 if something cannot be read
-    or checked, is unfinished, was amended by hand, or is otherwise only because another
-    version recorded it.
+    No agent is called, and no key is needed. Lines of journals are compared with their checksums; plans, definitions,
+    results and summary with the journals; definitions with those that the seed generates; and every verdict with a
+    recomputed one. Exit status 0 if everything holds, 1 if something differs, 2 if something cannot be read or checked,
+    is unfinished, was amended by hand, or differs only because another version recorded it.
     """
     path = Path(arguments.run)
     if path.is_file() and is_card(path):

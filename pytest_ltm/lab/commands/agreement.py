@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def measure_agreement(arguments: Namespace) -> int:
-    """Score published results of real agents again by our rules, and count how often the verdicts agree."""
+    """Score published results of real agents again by our rules, and count how many verdicts agree."""
     report = score_published_file(
         arguments.file, arguments.scoring, keep=arguments.list
     )

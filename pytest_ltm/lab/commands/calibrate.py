@@ -84,11 +84,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare what control agents earn on published definitions and on a suite at the same memory span.
+    """Compare control agents' scores on published definitions and on a suite at the same memory span.
 
-    Exit status 1 if the totals of a control that retrieves (bm25) are further apart
-    than 0.7 of 11, or neither full nor oracle gets full marks in a scenario of the
-    suite. Without definitions the suite is played alone, with filler of its own.
+    Exit status 1 if the totals of a control that retrieves (bm25) differ by more than 0.7 of 11, or neither full nor
+    oracle gets full marks in a scenario of the suite. Without definitions the suite is played alone, with its own
+    filler.
     """
     folders = [DefinitionsFolder(path) for path in arguments.definitions]
     span = arguments.span or next(

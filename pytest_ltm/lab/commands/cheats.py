@@ -261,12 +261,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
+    """Play a suite with agents that do not remember, and compare their scores with the floors.
 
-    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a
-    floor, padding more than 0.3 of 11 above the same agent without it, or a window that skips
-    what a learner calls filler more than a point above the same window; with
-    `--floors`, if a guess earns more than 0.05 above a floor.
+    Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a floor, padding more than 0.3 of
+    11 above the same agent without it, or a window that skips what a learner calls filler more than a point above the
+    same window; with `--floors`, if a guess earns more than 0.05 above a floor.
     """
     if arguments.floors:
         suite = arguments.suite or "standard"

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def show_dataset_stats(arguments: Namespace) -> int:
-    """Print the statistics that the papers give (LoCoMo, Table 1; LongMemEval, Figure 9), for any such file.
+    """Print the papers' statistics (LoCoMo, Table 1; LongMemEval, Figure 9) for any such file.
 
     Several files are shown side by side.
     """

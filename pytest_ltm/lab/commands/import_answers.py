@@ -110,14 +110,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def import_answers(arguments: Namespace) -> int:
-    """Turn answers that others published into a run with verdicts by rules, without a model.
+    """Turn published answers into a run with verdicts by rules, without a model.
 
-    Question, answer, expected answer and grade are found by the words in the names of
-    fields, so that results of most programs can be read, as JSON, JSON lines, tables or
-    logs of Inspect. Rows with an error of the provider in the place of an answer are
-    counted and left out. What rules cannot decide stays open. Grades in the files stand
-    beside the verdicts, with Cohen's kappa and every disagreement. Rows that cannot be
-    read are named and left out.
+    Question, answer, expected answer and grade are found by the words in field names, so that results of most programs
+    can be read, as JSON, JSON lines, tables or logs of Inspect. Rows with a provider's error instead of an answer are
+    counted and left out. What rules cannot decide stays open. Published grades are shown next to the verdicts, with
+    Cohen's kappa and every disagreement. Unreadable rows are listed and left out.
     """
     published = read_published_answers(arguments.files, arguments.data)
     answers = published.answers

@@ -71,7 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def import_published(arguments: Namespace) -> int:
-    """Turn published results of the LTM Benchmark into a run folder, which every report reads as a run.
+    """Turn published results of the LTM Benchmark into a run folder for all reports.
 
     Exit status 1 if a total differs from the leaderboard of --check.
     """

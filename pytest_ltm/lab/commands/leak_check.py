@@ -97,9 +97,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Measure how much evidence is found by its words, lengths and places alone, without a question.
 
-    A detector learns in some conversations what distinguishes evidence, and looks for
-    it in others: how much does it find before 1 % and 5 % of the other words are let
-    through? Exit status 1 if it is more than 1.25 times as much as in the reference.
+    A detector learns from some conversations what distinguishes evidence, and searches others for it: how much does it
+    find before 1 % and 5 % of the other words are let through? Exit status 1 if it finds more than 1.25 times as much
+    as in the reference.
     """
     source = LeakCheckInput(
         arguments.seeds, arguments.span, arguments.pytest, sessions=arguments.sessions

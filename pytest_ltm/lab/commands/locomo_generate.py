@@ -257,10 +257,10 @@ def add_check_arguments(parser: ArgumentParser) -> None:
 
 
 def check_locomo(arguments: Namespace) -> int:
-    """Check conversations that a model wrote (data locomo-generate) and people edited since.
+    """Check conversations that a model wrote (data locomo-generate) and people have edited.
 
-    It checks dates, IDs and turns, the evidence that questions cite, and whether it
-    contains their answers. Exit status 1 if anything is wrong.
+    It checks dates, IDs and turns, the evidence that questions cite, and whether it contains their answers. Exit status
+    1 if there are faults.
     """
     load_locomo(arguments.file)
     faults = _file_faults(arguments.file, json.loads(read_regular(arguments.file)))

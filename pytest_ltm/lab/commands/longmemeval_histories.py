@@ -78,10 +78,9 @@ def add_compile_arguments(parser: ArgumentParser) -> None:
 
 
 def compile_histories(arguments: Namespace) -> int:
-    """Place the evidence of every question of a LongMemEval file among fillers, in a history of a given length.
+    """Place the evidence of each LongMemEval question among fillers, in a history of a given length.
 
-    The oracle file is such a file. Evidence keeps its dates and order and is never
-    dropped.
+    The oracle file is suitable. Evidence keeps its dates and order and is never dropped.
     """
     count = cache_counter(token_counter(arguments.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
@@ -110,11 +109,10 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
 
 
 def generate_longmemeval(arguments: Namespace) -> int:
-    """Generate questions in the format of LongMemEval: all types and abstention, with gold answers by construction.
+    """Generate questions in LongMemEval's format: all types and abstention, with gold answers by construction.
 
-    Without --sessions and --tokens a history contains the evidence only. With --model a
-    model writes the sessions of evidence, which are checked; an interrupted file is
-    continued.
+    Without --sessions and --tokens a history contains only the evidence. With --model, a model writes the evidence
+    sessions, which are then checked; an interrupted file is continued.
     """
     if arguments.model:
         # Generate the missing questions, writing the file after each, so that an

@@ -69,12 +69,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def paraphrase_suite(arguments: Namespace) -> int:
-    """Have a model put the messages of a suite into other words, and keep those that a solver still understands.
+    """Let a model reword the messages of a suite, and keep those that a solver still understands.
 
-    The suite is played, its definitions are reworded, and those are kept in which a
-    solver (the reader full, or another) still finds the expected answers. Play the
-    folder with --ltm-definitions. An interrupted run is continued. Exit status 1 if no
-    definition is left.
+    The suite is played, its definitions are reworded, and those are kept for which a solver (the reader full, or
+    another) still finds the expected answers. Play the folder with --ltm-definitions. An interrupted run is continued.
+    Exit status 1 if no definition is left.
     """
     solvers = list(dict.fromkeys([READER, *arguments.solver]))
     header = {
