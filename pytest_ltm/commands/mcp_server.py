@@ -229,7 +229,7 @@ async def _answer(words: list[str], seconds: float) -> str:
 def _run_python(words: list[str], seconds: float) -> tuple[str, str]:
     """Return stdout and stderr of a Python process."""
     environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    environ.pop(STEP_SUMMARY, None)  # a question about results is no step of a job
+    environ.pop(STEP_SUMMARY, None)  # a question about results is not a CI step
     late = ""
     with subprocess.Popen(  # noqa: S603 - no shell: each argument of a tool is one word
         [sys.executable, *words],

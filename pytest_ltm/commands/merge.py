@@ -276,7 +276,7 @@ def _summed_up(
         joined["agents"] |= plan.get("agents") or {}
         joined["spans"] |= plan.get("spans") or {}
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
-    # the merged run is no shard
+    # the merged run is not a shard
     joined.pop("shard", None)
     write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)

@@ -322,7 +322,7 @@ def gather_points(
             files.append(path)
         elif path.is_dir():
             folders += run_folders(path) if paths else ()
-            # JSON files in a folder with runs are no baselines
+            # JSON files in a folder with runs are not baselines
             if not (path / "runs").is_dir() and not (path / "run.json").exists():
                 files += sorted(
                     candidate

@@ -391,7 +391,7 @@ class DistanceSearch:
                     break
                 self._talk.say(text)
         talk = " ".join(part.message for part in self._talk.exchanges).lower()
-        # A thing mentioned in small talk is no test of memory.
+        # Asking for a thing mentioned in small talk would not test memory.
         self._planted = [
             planted
             for planted in reversed(self._planted)

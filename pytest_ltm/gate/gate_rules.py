@@ -267,7 +267,7 @@ FORM = "[scenario:NAME.|skill:R.]METRIC:LIMIT[%]"
 _NUMBER = lazy_pattern(
     r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<factor>[kKmM]?)(?P<percent>%?)"
 )
-# Matches attempts at numbers, including ones that are no valid limit.
+# Matches attempts at numbers, including invalid limits.
 _SIGNED = lazy_pattern(r"[-+]?[0-9.,]+(e[-+]?[0-9]+)?[kKmM]?%?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _PERCENT = 100

@@ -73,7 +73,7 @@ class GateVerdict(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> State:
-        """The overall state: unmeasurable rules prevent a pass, and losses are no breach."""
+        """The overall state: an unmeasurable rule prevents a pass, and lost examples break no rule."""
         if self.lost:
             return "unmeasurable"
         if self.breaches:

@@ -42,7 +42,7 @@ class GateWatch:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record failures that are no scores (errors in teardown, strict xfails): they fail a gated run, too."""
+        """Record failures other than scores (errors in teardown, strict xfails): they fail a gated run, too."""
         if report.failed and report.when != "setup":
             self._failed.append(report.nodeid)
 

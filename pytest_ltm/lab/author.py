@@ -161,7 +161,7 @@ def parse_json_answer(text: str) -> Any:
 
 
 def prompt_of(templates: Mapping[str, str], step: str, **parts: object) -> str:
-    """Return the prompt of a step; parts that are no texts are inserted as JSON."""
+    """Return the prompt of a step; parts other than texts are inserted as JSON."""
     json_parts = {
         name: json.dumps(part, ensure_ascii=False)
         for name, part in parts.items()

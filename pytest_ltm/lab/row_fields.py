@@ -229,7 +229,7 @@ def published_grade(fields: RowFields) -> float | None:
     return sum(grades) / len(grades)
 
 
-# --- Errors of a provider, which are no answers.
+# --- Errors of a provider, which do not count as answers.
 
 _ERROR_START = re.compile(_TABLE["error starts"], re.IGNORECASE)
 _ERROR_KIND = re.compile(_TABLE["error kinds"], re.IGNORECASE)

@@ -576,7 +576,7 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     silence = [_SILENCE] * len(args["expected"])
     for mutation, mutants in _answer_all(golds, rivals or [[]] * len(golds)):
         answers = _with_refusals(args["expected"], mutants, silence)
-        # an open question may come last: a list of everything is no phrase to change
+        # an open question may come last: a list of everything is not a phrase to change
         yield mutation, [*answers, _SILENCE]
 
 

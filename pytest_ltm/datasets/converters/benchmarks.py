@@ -737,8 +737,8 @@ def _persona_rows(
     try:
         with open_text(file, "utf-8-sig", newline="") as content:
             for number, row in enumerate(csv.DictReader(content), start=2):
-                # tables contain only texts; one that is no number is kept, so that
-                # decoding names it in the error
+                # tables contain only texts; an invalid number is kept, so that decoding
+                # names it in the error
                 index: Any = row.get("end_index_in_shared_context")
                 row |= {
                     "end_index_in_shared_context": int(index)

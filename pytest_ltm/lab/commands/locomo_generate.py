@@ -230,7 +230,7 @@ def _read_personas(path: Path | None) -> list[dict[str, Any]]:
 
 
 def _begun_items(path: Path, content: str) -> list[dict[str, Any]]:
-    """Return the items of a file that is to be extended, or none if it is missing; DatasetError for other content."""
+    """Return the items of a file to extend, or none if it is missing; DatasetError for other content."""
     if not path.exists():
         return []
     try:

@@ -193,7 +193,7 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 for mention in (cause_mention, tellings)
             ]
             days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
-            # a week or a month is no day to count from
+            # only days can be counted from, not weeks or months
             known_days = [
                 date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1]))
                 for day in days

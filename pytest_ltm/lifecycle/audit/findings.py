@@ -83,7 +83,7 @@ class Wording(Struct, frozen=True):
     values: frozenset[str]
     """Words that name something: those with a digit, or with a capital inside a sentence."""
     frame: tuple[str, ...]
-    """The words that are no values, without negations; "" marks the claim."""
+    """The words without values and negations; "" marks the claim."""
     claim: str
     """The last value, or the last word if there is none."""
     is_denied: bool
@@ -100,7 +100,7 @@ def find_faults(
     """
     wordings = [read_wording(memory.text) for memory in memories]
     junk = list(_find_junk(memories, wordings))
-    # junk is no duplicate of anything
+    # junk is not a duplicate of anything
     telling = sorted(set(range(len(memories))) - {finding.place for finding in junk})
     findings = [
         *junk,

@@ -192,8 +192,7 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.columns)
-        # A spreadsheet would evaluate a cell that begins with `=` as a formula, whoever
-        # wrote it.
+        # A spreadsheet would evaluate a cell that begins with `=` as a formula.
         for record in records:
             writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()
