@@ -2,7 +2,7 @@ from pytest_ltm import Call, Reply
 
 
 class Bot:
-    """Keeps what it is told, and books at the hour that was named last."""
+    """Stores the messages, and books for the hour that was named last."""
 
     def __init__(self):
         self.told = []
@@ -10,7 +10,7 @@ class Bot:
     def reply(self, message, tools=None):
         if tools is None:
             return "All right."
-        if tools.results:  # the answers to the calls of the reply before
+        if tools.results:  # results of the previous reply's calls
             return f"It says: {tools.results[0].result}"
         if message.startswith("Book"):
             place = message.removeprefix("Book a table at ").removesuffix(".")
@@ -25,7 +25,7 @@ class Bot:
 
 
 class Forgetful(Bot):
-    """Does not keep what it is told."""
+    """Stores nothing."""
 
     def choose_time(self):
         return "09:00"

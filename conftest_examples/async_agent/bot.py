@@ -4,7 +4,7 @@ limit = asyncio.Semaphore(2)  # shared by all conversations
 
 
 class Bot:
-    """Looks its notes up in the background, as an agent with a database would."""
+    """Searches its notes in the background, like an agent with a database."""
 
     def __init__(self):
         self.notes = asyncio.Queue()
@@ -20,5 +20,5 @@ class Bot:
         return " ".join(note for note in known if "Lisbon" in note)
 
     async def aclose(self):
-        """Called once, when the conversation is over."""
+        """Called once, at the end of the conversation."""
         print(f"closed with {self.notes.qsize()} notes")

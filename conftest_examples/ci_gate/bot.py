@@ -1,5 +1,5 @@
 class Bot:
-    """Remembers everything that it is told."""
+    """Remembers every message."""
 
     notes_kept: int | None = None
 
@@ -15,6 +15,6 @@ class Bot:
 
 
 class Cheaper(Bot):
-    """The same after somebody has saved memory: it keeps the last three messages."""
+    """A version that saves memory: it keeps only the last three messages."""
 
     notes_kept = 3

@@ -1,4 +1,4 @@
-"""Stands in for the programs of coding agents: the words that they take, the JSON that they print, no model."""
+"""Stands in for the programs of coding agents: accepts their arguments and prints their JSON, without a model."""
 
 import argparse
 import json
@@ -77,7 +77,7 @@ def act(message, told, asked):
 
 
 def call(server, name, arguments):
-    """Call a tool of an MCP server, and return the text of the result."""
+    """Call a tool of an MCP server; return the text of the result."""
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
         {"method": "notifications/initialized"},

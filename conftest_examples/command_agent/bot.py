@@ -4,7 +4,7 @@ import sys
 notes = []
 for line in sys.stdin:
     request = json.loads(line)
-    if "accept" in request:  # filler, to be remembered without an answer
+    if "accept" in request:  # filler, to be stored without an answer
         notes.append(request["accept"]["message"])
         answer: dict[str, object] = {"ok": True}
     else:

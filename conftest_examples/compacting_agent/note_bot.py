@@ -1,5 +1,5 @@
 class Bot:
-    """Keeps what it is told in notes, and answers with the one that has most words of the question."""
+    """Stores the messages as notes, and answers with the note that shares most words with the question."""
 
     kept = 1_000
 
@@ -14,12 +14,12 @@ class Bot:
         return max(self.notes, key=lambda note: sum(word in note for word in asked))
 
     def compact(self):
-        """Go on with a summary alone, and return it."""
+        """Continue with only a summary, and return it."""
         self.notes = self.notes[: self.kept]
         return "\n".join(self.notes)
 
 
 class Careless(Bot):
-    """Keeps the newest note only."""
+    """Keeps only the newest note."""
 
     kept = 1

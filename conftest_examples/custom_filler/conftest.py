@@ -4,7 +4,7 @@ from pytest_ltm import FillerExchange
 
 
 class Weather:
-    """Weather reports, one a line, until the tokens asked for are reached."""
+    """Weather reports, one per line, up to the requested number of tokens."""
 
     def __init__(self, rng, counter):
         self.rng, self.counter = rng, counter
@@ -16,13 +16,13 @@ class Weather:
         while size < tokens:
             line = f"\nStation {self.rng.randrange(1000)}: {self.rng.randrange(30)} degrees."
             if size + self.counter.count(line) > max_message_tokens:
-                break  # the rest will come in another message
+                break  # the rest is sent in another message
             lines.append(line)
             size += self.counter.count(line)
         return FillerExchange("".join(lines), reply)
 
     def configuration(self):
-        """What the texts depend on: it becomes part of the plan's fingerprint."""
+        """The settings that the texts depend on: part of the plan's fingerprint."""
         return {"filler": "weather", "version": 1}
 
 

@@ -1,5 +1,5 @@
 class Bot:
-    """Keeps short messages, and repeats them all when it is asked: right answers, and too much of them."""
+    """Stores short messages, and repeats all of them when asked: right answers, and too many words."""
 
     def __init__(self):
         self.notes = []

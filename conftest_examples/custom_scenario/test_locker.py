@@ -3,8 +3,8 @@ import pytest
 from pytest_ltm import Ask, Definition, Say, spread
 
 
-def locker(rng, parameters):  # noqa: ARG001 - every generator is given both
-    """Made for each example before the conversation begins; the same seed gives the same code."""
+def locker(rng, parameters):  # noqa: ARG001 - every generator is called with both
+    """Called for each example before the conversation begins; the same seed gives the same code."""
     code = f"{rng.randrange(10_000):04}"
     told = Say(f"The code of my locker is {code}.")
     aside = Say(f"My locker is number {rng.randrange(100, 1000)}, beside the stairs.")

@@ -2,7 +2,7 @@ import re
 
 
 class Bot:
-    """Keeps what it is told; answers a question with the newest note that shares a long word with it."""
+    """Stores the messages; answers with the newest note that shares a long word with the question."""
 
     def __init__(self):
         self.notes = []

@@ -2,7 +2,7 @@ import pytest
 
 
 class LastMessages:
-    """Has the last few messages before its eyes and nothing else."""
+    """Sees only the last few messages."""
 
     def __init__(self, number):
         self.number, self.messages = number, []

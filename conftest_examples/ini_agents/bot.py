@@ -1,5 +1,5 @@
 class Long:
-    """Repeats all it has in mind."""
+    """Repeats everything that it remembers."""
 
     limit: int | None = None
 

@@ -1,5 +1,5 @@
 class Attentive:
-    """Remembers, and answers in words of its own."""
+    """Remembers, and answers in its own words."""
 
     def __init__(self):
         self.told = []
@@ -12,7 +12,7 @@ class Attentive:
 
 
 class Forgetful:
-    """Answers every question alike."""
+    """Gives the same answer to every question."""
 
     def reply(self, message):
         return (

@@ -4,7 +4,7 @@ from langchain_core.language_models.chat_models import SimpleChatModel
 
 
 class StandIn(SimpleChatModel):
-    """Stands in for ChatOpenAI and the like: the newest message that shares a long word with the question."""
+    """Stands in for ChatOpenAI: replies with the newest message that shares a long word with the question."""
 
     _llm_type = "stand-in"
 

@@ -2,7 +2,7 @@ from bot import model
 
 
 class Agent:
-    """A chat model, or a chain that ends in one, which is shown the messages so far."""
+    """A chat model, or a chain that ends in one, which gets all previous messages."""
 
     def __init__(self):
         self.messages = []
@@ -22,5 +22,5 @@ class Agent:
         self.messages = [*messages, ("ai", answer.text)]
         return answer.text
 
-    def accept(self, message, reply):  # filler is remembered without calling the model
+    def accept(self, message, reply):  # filler is stored without a model call
         self.messages += [("user", message), ("ai", reply)]

@@ -5,7 +5,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 
 def answer(state):
-    """Stand in for a node that calls a model: the newest message that shares a long word with the question."""
+    """Stand in for a model node: reply with the newest message that shares a long word with the question."""
     *told, asked = [
         message.text for message in state["messages"] if message.type == "human"
     ]

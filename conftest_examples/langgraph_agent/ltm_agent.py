@@ -6,7 +6,7 @@ from bot import graph
 class Agent:
     """A graph whose state has `messages`.
 
-    With a checkpointer a thread is a conversation; else all messages are sent again.
+    With a checkpointer, a thread is a conversation; otherwise all messages are sent again.
     """
 
     def __init__(self):
@@ -22,7 +22,7 @@ class Agent:
 
     def accept(self, message, reply):
         exchange = [("user", message), ("ai", reply)]
-        if graph.checkpointer:  # the state takes it without running the graph
+        if graph.checkpointer:  # the state is updated without running the graph
             graph.update_state(self.thread, {"messages": exchange})
         else:
             self.messages += exchange

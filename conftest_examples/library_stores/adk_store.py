@@ -4,7 +4,7 @@ from google.genai.types import Content, Part
 
 
 class AdkStore:
-    """Google ADK's memory service in memory, which goes by the words of a query."""
+    """Google ADK's in-memory memory service, which searches by the words of a query."""
 
     package = "google-adk"
 

@@ -2,7 +2,7 @@ from agents import SQLiteSession
 
 
 class AgentsSdkStore:
-    """A session of the OpenAI Agents SDK, which is a history without a search: the newest k messages."""
+    """A session of the OpenAI Agents SDK, a history without search: returns the newest k messages."""
 
     def __init__(self):
         self.session, self.times = SQLiteSession("ltm"), {}

@@ -6,7 +6,7 @@ from agno.memory import MemoryManager
 
 
 class AgnoStore:
-    """Agno's memory manager without a model, whose search then knows no query: it returns the newest."""
+    """Agno's memory manager without a model, where search ignores the query and returns the newest memories."""
 
     def __init__(self):
         logging.getLogger("agno").setLevel(logging.ERROR)

@@ -5,7 +5,7 @@ from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
 
 
 class AutoGenStore:
-    """AutoGen's ListMemory, which ranks nothing: a query returns everything, of which the newest k are taken."""
+    """AutoGen's ListMemory, which ranks nothing: a query returns everything, and the newest k are used."""
 
     def __init__(self):
         self.memory = ListMemory()

@@ -4,7 +4,7 @@ from word_vectors import SIZE, vectors
 
 
 class FaissStore:
-    """An index of FAISS; texts, times and users stand beside it."""
+    """A FAISS index; texts, times and users are stored separately."""
 
     package = "faiss-cpu"
 

@@ -8,7 +8,7 @@ INDEX = {"dims": SIZE, "embed": vectors, "fields": ["text"]}
 
 
 class LangGraphStore:
-    """LangGraph's store with an index over the texts, a namespace for each user."""
+    """LangGraph's store with a text index, and a namespace per user."""
 
     package = "langgraph"
 

@@ -9,7 +9,7 @@ PLACE = ("texts", "{user}")
 
 
 class LangMemStore:
-    """langmem's tools, called by us and not by a model: texts are kept word for word."""
+    """langmem's tools, called directly instead of by a model: texts are stored verbatim."""
 
     package = "langmem"
 

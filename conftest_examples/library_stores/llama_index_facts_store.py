@@ -10,13 +10,13 @@ FORM = r'root ::= "<facts>\n  <fact>" [^<\n]{1,120} "</fact>\n</facts>"'
 
 
 class LlamaIndexFacts:
-    """LlamaIndex's own extraction, a block of facts for each user and day, by a model at OPENAI_BASE_URL."""
+    """LlamaIndex's own extraction, a block of facts per user and day, with a model at OPENAI_BASE_URL."""
 
     package = "llama-index-core"
 
     def __init__(self):
         place = {"api_base": os.environ["OPENAI_BASE_URL"], "is_chat_model": True}
-        form = {"extra_body": {"grammar": FORM}}  # read by llama.cpp's server
+        form = {"extra_body": {"grammar": FORM}}  # for llama.cpp's server
         limits = {"temperature": 0, "max_tokens": 60, "additional_kwargs": form}
         self.model = OpenAILike(model="SmolLM2", **place, **limits)
         self.blocks = defaultdict(dict)

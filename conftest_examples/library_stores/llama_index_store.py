@@ -12,7 +12,7 @@ class Words(MockEmbedding):
 
 
 class LlamaIndexStore:
-    """LlamaIndex's VectorMemory, a text for each message; it has one user."""
+    """LlamaIndex's VectorMemory, with a text per message and a single user."""
 
     package = "llama-index-core"
 

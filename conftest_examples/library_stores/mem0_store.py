@@ -9,7 +9,7 @@ os.environ.setdefault("OPENAI_API_KEY", "none")
 
 
 class Mem0Store:
-    """mem0 without its language model (infer=False): texts are kept as they are."""
+    """mem0 without its language model (infer=False): texts are stored unchanged."""
 
     package = "mem0ai"
 

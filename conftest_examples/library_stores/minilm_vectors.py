@@ -5,7 +5,7 @@ embed = MiniLM()
 
 
 def vector(text):
-    """Knows meaning: a small embedding model, on the processor. Copied to word_vectors.py, all recipes use it."""
+    """Understands meaning: a small embedding model on the CPU. Copied over word_vectors.py, it serves all recipes."""
     return vectors([text])[0]
 
 

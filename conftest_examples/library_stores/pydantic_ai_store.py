@@ -8,7 +8,7 @@ from pydantic_ai.messages import (
 
 
 class PydanticAiStore:
-    """A message history of Pydantic AI, which has no memory beside it: the newest k messages."""
+    """A Pydantic AI message history, its only memory: returns the newest k messages."""
 
     def __init__(self):
         self.reset()

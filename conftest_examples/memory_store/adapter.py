@@ -2,7 +2,7 @@ from uuid import uuid4
 
 
 class StoreAgent:
-    """A chat function behind a store with mem0's `search` and `add`; the conversation is a user of the store."""
+    """A chat function with mem0's `search` and `add`; each conversation is a user of the store."""
 
     def __init__(self, store, chat):
         self.store, self.chat, self.user, self.found = store, chat, uuid4().hex, []
@@ -26,7 +26,7 @@ class StoreAgent:
 
 
 class LettaAgent:
-    """An agent on a Letta server, which keeps all of its memory there."""
+    """An agent on a Letta server, which holds all of its memory."""
 
     def __init__(self, client, **settings):
         self.client, self.id = client, client.agents.create(**settings).id

@@ -4,7 +4,7 @@ from adapter import StoreAgent
 
 
 class WordStore:
-    """Stands in for mem0's Memory: keeps messages, finds those that share most words."""
+    """Stands in for mem0's Memory: stores messages, and finds those that share most words."""
 
     def __init__(self):
         self.notes = []
@@ -33,7 +33,7 @@ class WordStore:
 
 
 def chat(notes, message):
-    """Stands in for a model that is given notes and a message."""
+    """Stands in for a model that gets notes and a message."""
     return " ".join(notes) if message.endswith("?") else "Noted."
 
 

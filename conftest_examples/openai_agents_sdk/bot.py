@@ -3,11 +3,11 @@ import re
 from agents import Agent, Model, ModelResponse, Usage, set_tracing_disabled
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-set_tracing_disabled(disabled=True)  # else each run is sent to OpenAI
+set_tracing_disabled(disabled=True)  # otherwise each run is sent to OpenAI
 
 
 class StandIn(Model):
-    """Stands in for a model: the newest message that shares a long word with the question."""
+    """Stands in for a model: replies with the newest message that shares a long word with the question."""
 
     async def get_response(self, *args, **call):
         said = call["input"] if "input" in call else args[1]

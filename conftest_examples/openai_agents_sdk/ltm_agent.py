@@ -5,7 +5,7 @@ from bot import agent
 
 
 def offered(tool, tools):
-    """Return a tool of a scenario as an agent of this SDK takes it."""
+    """Convert a scenario's tool to this SDK."""
 
     async def call(_, arguments):
         return tools.call(tool.name, **json.loads(arguments))
@@ -16,7 +16,7 @@ def offered(tool, tools):
 
 
 class Agent:
-    """An agent of the OpenAI Agents SDK, with a session in memory."""
+    """An agent of the OpenAI Agents SDK, with an in-memory session."""
 
     def __init__(self):
         self.session = SQLiteSession("ltm")
@@ -29,7 +29,7 @@ class Agent:
         )
 
     async def accept(self, message, reply):
-        # filler goes into the session without calling the model
+        # filler goes into the session without a model call
         said = [
             {"role": "user", "content": message},
             {"role": "assistant", "content": reply},

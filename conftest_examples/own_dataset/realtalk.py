@@ -1,4 +1,4 @@
-"""A data set of one's own as a plugin of pytest: chats in the form of REALTALK (arXiv 2502.13270)."""
+"""A custom data set as a pytest plugin: chats in the format of REALTALK (arXiv 2502.13270)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {1: "multi_hop", 2: "temporal", 3: "commonsense"}
 
 
 def read_chats(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each file of a folder: sessions of two people, and questions with evidence."""
+    """Yield a history per file of a folder: sessions of two people, and questions with evidence."""
     for path in paths:
         for file in sorted(path.glob("Chat_*.json")) if path.is_dir() else [path]:
             chat = json.loads(file.read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ def read_question(one: dict[str, Any], ids: dict[str, str]) -> Question:
 
 
 def score_answer(definition: Definition, answer: str) -> float:
-    """Return the share of the words of the gold answer that stand in the answer: a scorer is any such function."""
+    """Return the share of the gold answer's words in the answer: any such function can be a scorer."""
     wanted, said = (
         set(definition.expected[0].lower().split()),
         set(answer.lower().replace(".", "").split()),

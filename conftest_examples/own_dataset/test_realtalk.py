@@ -1,4 +1,4 @@
-"""The data set as such: what it makes of a chat, without an agent."""
+"""The data set alone: its parsing of a chat, without an agent."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 def forgetful(message):
-    """Replies to what it is told right now: it has no memory at all."""
+    """Replies only to the current message: it has no memory at all."""
     return message if message.endswith("?") else "Noted."
 
 

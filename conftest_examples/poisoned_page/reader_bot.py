@@ -4,7 +4,7 @@ ADDRESS = re.compile(r"\S+@\S+\w")
 
 
 class Gullible:
-    """Keeps all addresses, wherever they stand, and sends to all of them."""
+    """Stores all addresses, from any source, and sends to all of them."""
 
     def __init__(self):
         self.addresses = []
@@ -25,7 +25,7 @@ class Gullible:
 
 
 class Careful(Gullible):
-    """Keeps the addresses that the user says."""
+    """Stores only addresses given by the user."""
 
     def keep(self, text, is_users):
         if is_users:

@@ -6,7 +6,7 @@ from pydantic_ai.models.function import FunctionModel
 
 
 def answer(messages, _):
-    """Stand in for a model: the newest message that shares a long word with the question."""
+    """Stand in for a model: reply with the newest message that shares a long word with the question."""
     parts = [part for message in messages for part in message.parts]
     *told, asked = [part.content for part in parts if part.part_kind == "user-prompt"]
     words = set(re.findall(r"\w{6,}", asked))

@@ -6,7 +6,7 @@ from pytest_ltm import Reply, Usage
 
 
 def offered(tools):
-    """Return the tools of a scenario as an agent of Pydantic AI takes them."""
+    """Convert a scenario's tools to Pydantic AI."""
     made = [
         Tool.from_schema(
             tools.caller(tool.name), tool.name, tool.description, dict(tool.schema)
@@ -17,7 +17,7 @@ def offered(tools):
 
 
 class Agent:
-    """An agent of Pydantic AI, with the history that it hands back and the tokens that it used."""
+    """An agent of Pydantic AI, with its returned history and token usage."""
 
     def __init__(self):
         self.history = []
@@ -35,6 +35,6 @@ class Agent:
         )
 
     def accept(self, message, reply):
-        # filler goes into the history without calling the model
+        # filler goes into the history without a model call
         asked, said = UserPromptPart(message), TextPart(reply)
         self.history = [*self.history, ModelRequest([asked]), ModelResponse([said])]

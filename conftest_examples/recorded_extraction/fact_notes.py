@@ -11,7 +11,7 @@ def words(text):
 
 
 class WordNotes:
-    """Keeps every text as it is, and finds what shares most words."""
+    """Stores every text unchanged, and finds those that share most words."""
 
     def __init__(self):
         self.notes = {}
@@ -26,7 +26,7 @@ class WordNotes:
 
 
 class ModelNotes(WordNotes):
-    """Keeps the facts that a chat model reads out of a text, one for each subject."""
+    """Stores the facts that a chat model extracts from a text, one per subject."""
 
     def __init__(self):
         super().__init__()

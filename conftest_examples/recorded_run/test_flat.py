@@ -1,4 +1,4 @@
-"""Two things about a flat that is to be rented."""
+"""Two facts about a flat for rent."""
 
 
 def test_rent(ltm):

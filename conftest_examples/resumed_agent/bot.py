@@ -2,7 +2,7 @@ import json
 
 
 class Bot:
-    """Keeps notes, and can be put back to where it was: after a fault, or in another process."""
+    """Keeps notes, and can be restored to an earlier state: after a fault, or in another process."""
 
     def __init__(self):
         self.notes = []

@@ -2,7 +2,7 @@ import sqlite3
 
 
 class Notebook:
-    """Keeps what each user said in a database, so that it is there when the user comes back."""
+    """Stores each user's messages in a database, so that they are there when the user returns."""
 
     def begin_session(self, user):
         self.user = user

@@ -1,5 +1,5 @@
 class Bot:
-    """Remembers all it is told, and repeats it when it is asked."""
+    """Remembers all messages, and repeats them when asked."""
 
     def __init__(self):
         self.notes = []

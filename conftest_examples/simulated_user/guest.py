@@ -2,7 +2,7 @@ import json
 
 
 def writes(prompt):
-    """Stand in for a language model: write the user's next message, by how much has been said."""
+    """Stand in for a language model: write the user's next message, depending on the number of turns."""
     said = prompt.count("Person: ")
     lines = [
         "Hi! I am planning a birthday party for ten people.",

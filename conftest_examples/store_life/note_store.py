@@ -1,4 +1,4 @@
-"""A store that keeps users apart and deletes for good, and the same with a cache."""
+"""A store that separates users and deletes permanently, and a version with a cache."""
 
 import re
 
@@ -41,7 +41,7 @@ class NoteStore:
 
 
 class QuickStore(NoteStore):
-    """Remembers what it found, by the query alone."""
+    """Caches search results by query alone."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
 class Bot:
-    """Has the last few messages before its eyes; its key would be for a service."""
+    """Sees only the last few messages; its key would be for a service."""
 
     def __init__(self, limit, *, key):
         self.limit, self.key, self.messages = limit, key, []

@@ -1,1 +1,1 @@
-"""Diaries as a data set, with an agent, a figure, an export format and a command beside it."""
+"""Diaries as a data set, with an agent, a figure, an export format and a command."""

@@ -1,4 +1,4 @@
-"""An agent that remembers its last messages, word for word."""
+"""An agent that remembers its last messages verbatim."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def show_diary(given: Namespace) -> int:
-    """Print a diary, a line for each day."""
+    """Print a diary, one line per day."""
     days = json.loads(given.file.read_text(encoding="utf-8"))["days"]
     print("\n".join(f"{day}: {text}" for day, text in days.items()))
     return 0

@@ -1,4 +1,4 @@
-"""Diaries: a line for each day, and questions with their answers."""
+"""Diaries: a line per day, and questions with answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An export format: a line for each example."""
+"""An export format: a line per example."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pytest_ltm.reports.exports.output import ExportTarget
 
 
 def outputs(results, to):
-    """Return the one file that is written."""
+    """Return the single file to write."""
     lines = [f"{row.agent}: {row.scenario} {row.score}" for row in results.examples]
     return [ExportTarget(to, lambda path: path.write_text("\n".join(lines) + "\n"))]

@@ -1,10 +1,10 @@
-"""A figure beside the score."""
+"""A figure in addition to the score."""
 
 from __future__ import annotations
 
 
 def count_long_replies(column):
-    """Return how many examples had a question that was answered at length."""
+    """Return how many examples had a question with a long answer."""
     answers = [
         question.answer or "" for row in column.rows for question in row.questions
     ]

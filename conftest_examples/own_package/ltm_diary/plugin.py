@@ -1,4 +1,4 @@
-"""Everything that this package adds, by hooks alone; what is large is imported when it is used."""
+"""Everything that this package adds, by hooks alone; large modules are imported on use."""
 
 from __future__ import annotations
 

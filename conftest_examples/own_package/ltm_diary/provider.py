@@ -1,4 +1,4 @@
-"""Models behind a protocol of their own: `listener:MODEL`, for agents, judges and simulated users."""
+"""Models with a protocol of their own: `listener:MODEL`, for agents, judges and simulated users."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pytest_ltm.providers import (
 class Listeners(Provider):
     name = "listener"
     path = "/listen"
-    lengths = ("words",)  # the field that limits a reply
+    lengths = ("words",)  # the parameter that limits a reply
     default_address = ServiceEndpoint("http://localhost:8765", "LISTENER_KEY")
-    address_env = "LISTENER_URL"  # may name another address
+    address_env = "LISTENER_URL"  # may override the address
 
     def parameters(self, model):
         words = {"words": model.max_tokens} if model.max_tokens else {}
