@@ -134,7 +134,7 @@ class _Tools:
         span: str = "",
         trial: str = "",
     ) -> str:
-        """Explain a lost mark as JSON: what was told, how many tokens before the question, the answer, the verdict.
+        """Explain a lost mark as JSON: the needle, its distance from the question, the answer, the verdict.
 
         item: as `show` lists it, or scenario/example such as colours/0. agent, span,
         trial: if several items match.
@@ -143,7 +143,7 @@ class _Tools:
         return await self._read("show", "--json", *labels, self._place, "--", run, item)
 
     async def compare(self, before: str, after: str) -> str:
-        """Compare two runs or baselines of equal plans: what moved, and whether chance explains it (Markdown).
+        """Compare two runs or baselines of equal plans: the changes, and whether chance explains them (Markdown).
 
         before, after: run IDs, 'latest' or names of baselines; X@AGENT takes one agent
         of several.
@@ -153,7 +153,7 @@ class _Tools:
         )
 
     async def check_agent(self, agent: str) -> str:
-        """Send an agent a few messages; return as JSON whether a run can use it, what it can do, what to mend."""
+        """Send an agent a few messages; return as JSON whether a run can use it, what it can do, what to fix."""
         self._require_runs("check_agent")
         return await self._read("check-agent", "--json", "--timeout=30", "--", agent)
 

@@ -85,8 +85,7 @@ def score_part_again(
 ) -> None:
     """Score the conversations started by one command again; record differences, and what could not be checked.
 
-    `foreign`: somebody else made the run. Bundled scenarios are then played apart from
-    the project that is here.
+    `foreign`: another person made the run. Bundled scenarios are then played outside the project that is present.
     """
     names: Sequence[str] = part["conversations"]
     source = work / "source" / run.result.run_id

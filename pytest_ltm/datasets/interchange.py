@@ -126,7 +126,7 @@ class Question(
     image: str = ""
     """An image file sent with the question to agents that accept images."""
     asks: Literal["", "alone", "together"] = ""
-    """Whether the agent is restored to its state before the question; "" for the run's setting."""
+    """Whether the agent is restored after it, `alone`, or not, `together`; "" for the run's setting."""
     official: OfficialRule | None = None
     """The published rule whose figure is reported next to the score."""
     meta: Any = None

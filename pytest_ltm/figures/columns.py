@@ -247,7 +247,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether any example may have earned more than it counts for."""
+        """Whether any example may have earned more than its score."""
         return self.total_lower_bound < self.total_upper_bound
 
     @property

@@ -388,7 +388,7 @@ def _token_use(use: TokenUse) -> str:
 def _total_sentence(
     columns: Sequence[_Column], preliminaries: Sequence[_Before], latency: float
 ) -> str:
-    """Return the whole bill; messages and tokens are the agents' alone."""
+    """Return the total cost; messages and tokens count only the agents."""
     # Return the total cost; messages and tokens count only the agents.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]

@@ -116,7 +116,7 @@ class Past(Struct, frozen=True, kw_only=True):
     standings: tuple[HistoricalScore, ...] = ()
     """The scores, in the order of the run's table."""
     gate: str = ""
-    """passed, regressed, failed or unmeasurable; "" without a gate."""
+    """One of passed, regressed, failed and unmeasurable; "" without a gate."""
     notes: tuple[str, ...] = ()
     """Notes such as being a shard or a rescoring of another run."""
     source: SourceRevision | None = None

@@ -116,7 +116,7 @@ def pytest_ltm_measure_memory_use(
 def pytest_ltm_failure_text(
     result: ScenarioResult, transcript: Transcript, again: str
 ) -> str:
-    """Return the conversation around the answer that failed."""
+    """Return the conversation around the failed answer."""
     from pytest_ltm.reports.failure import failure_text
 
     return failure_text(result, transcript, again)

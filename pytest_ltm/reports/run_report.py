@@ -779,7 +779,7 @@ class LiveServer:
             )
             reader.start()
             reader.join(self.PATIENCE)
-            if not chunks:  # reading ends with the process
+            if not chunks:  # the process ended, so reading ends
                 self._process.kill()
                 reader.join()
             reply = chunks[0]

@@ -148,8 +148,8 @@ def check_summary(
         if name not in summary:
             yield Discrepancy(SUMMARY, f"it has no {name}")
     rewritten = json.loads(json.dumps(rewrite_summary(run.result, summary)))
-    # Results have the id of the folder, which may have been renamed: it is compared
-    # with run.json.
+    # Results have the folder's id, which may have been renamed: compare it with
+    # run.json.
     for name in rewritten.keys() & summary.keys() - {"metrics", "run_id"}:
         texts = _value_differences(summary[name], rewritten[name], name)
         for text in islice(texts, MOST_DIFFERENCES):

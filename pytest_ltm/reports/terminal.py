@@ -578,7 +578,7 @@ def _side_usage(run: RunResult, side: str) -> str:
     return ", ".join(parts)
 
 
-# --- The outcome of scoring a run again, as lines.
+# --- The outcome of rescoring a run, as lines.
 
 
 def section_lines(section: Section, width: int) -> list[str]:

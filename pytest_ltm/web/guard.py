@@ -90,7 +90,7 @@ class Guard:
     Args:
         app: The pages.
         secret: The secret in the link that `ltm serve` prints.
-        hosts: What may stand in the address before the first slash, as in
+        hosts: The accepted host and port, as in
             `127.0.0.1:8642`.
         cookie: The name of the cookie that holds the secret afterwards.
         home: Where the link leads.

@@ -30,7 +30,7 @@ UNPACKED = 4_000_000_000
 def read_chats(
     paths: Sequence[Path], layout: str, splitting: Splitting, counts: Counter[str]
 ) -> Iterator[History]:
-    """Yield the histories of exports; DatasetError for files that are none.
+    """Yield the histories of exports; DatasetError for other files.
 
     `layout`: one of the names of `FORMS`, or "" to detect it from the content. `counts` collects what is cut, left out
     or guessed.

@@ -202,11 +202,11 @@ class AgreementReport(Struct):
 def score_published_file(
     path: Path, scoring: Scoring, *, keep: bool = False
 ) -> AgreementReport:
-    """Raises DatasetError, naming the line, if it is unreadable.
+    """Score a file of published results again; reads it twice, one row at a time.
 
-    Raises DatasetError, naming the line, where it cannot be read.
+    Raises DatasetError, naming the line, if it is unreadable.
     """
-    # wrong keywords are those of all other rows
+    # a keyword counts as wrong if another row expects it
     groups = set[Group]()
     for _, row in read_json_rows(path, ["dataset"]):
         groups.update(spy_groups(row))

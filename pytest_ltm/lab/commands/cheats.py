@@ -242,7 +242,7 @@ EACH = ("--ltm-examples=1", "--ltm-trials=3")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what is attacked, by whom, and the file to write."""
+    """Add the suite or tests, the attackers, and the output file."""
     tests = "scenarios of your own: files, as pytest takes them"
     parser.add_argument("tests", nargs="*", metavar="TEST", help=tests)
     suite = "the suite (default: standard; none if tests are given)"

@@ -96,7 +96,7 @@ class RuledAnswer(Struct, frozen=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the files, what was asked, and the new run."""
+    """Add the files, their data set, and the new run."""
     files = "answers with their questions: JSON or JSON lines, also as .gz"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
     data = "the data set with the questions, for rows without question, expected answer or category"

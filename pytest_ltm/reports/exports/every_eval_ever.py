@@ -1,8 +1,7 @@
 """Exports runs in the format of Every Eval Ever: an aggregate per agent and span, a line per example and trial.
 
-Files have the paths that its datastore asks for:
-`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of results is beside
-them.
+Files have the paths that its datastore requires: `data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model card's block of
+results is next to them.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     targets: list[ExportTarget] = []
 
     def write_instances(path: Path, part: RunSlice) -> None:
-        # Only here: journals are read for them, which takes long, and another file may
-        # be in the way.
+        # Deferred: reading the journals takes long, and another file may be in the way.
         lines = (
             json.dumps(for_library(row), ensure_ascii=False) + "\n"
             for row in instance_rows(part)

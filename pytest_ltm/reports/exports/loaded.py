@@ -249,13 +249,13 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
     Conversations of an interrupted or ongoing run are included as far as they got.
 
     Args:
-        runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the
+        runs: run folders, folders of runs (`.ltm/runs`), ids of runs, or `latest`, the
             default.
-        ltm_dir: where ids are looked up.
+        ltm_dir: the folder in which ids are looked up.
 
     Returns:
-        An object with the tables `examples`, `questions`, `exchanges`, `verdicts` and `calls`. Amended verdicts stand
-        in the place of the automatic ones.
+        An object with the tables `examples`, `questions`, `exchanges`, `verdicts` and `calls`. Amended verdicts
+        replace the automatic ones.
 
     Raises:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of
@@ -332,7 +332,7 @@ NOT_OVER = "the conversation is not finished"
 def results_so_far(folder: Path) -> ConversationResult:
     """Return the results of a conversation's examples so far, including verdicts already given.
 
-    LtmError if plan or journal cannot be read.
+    LtmError if plan or journal is unreadable.
     """
     name = ConversationName.of_folder(folder.name)
     if name is None:

@@ -48,7 +48,7 @@ class PlacedRow(Struct, frozen=True, kw_only=True):
     span: int | None
     """The memory span in tokens; None for isolated examples."""
     trial: str
-    """The trial, or `<trial>.<thread>` where a trial has several conversations."""
+    """The trial, or `<trial>.<thread>` if a trial has several conversations."""
 
 
 class ExampleRow(PlacedRow, frozen=True, kw_only=True):
@@ -233,7 +233,7 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     example: str
     """The example's name within its scenario."""
     nodeid: str
-    """The pytest item; "" in a conversation that was not finished."""
+    """The pytest item; "" in an unfinished conversation."""
     by: Literal["rules", "judge", "person"]
     """Who decided: rules alone, rules that consulted the judge, or a person who amended the verdict."""
     counts: bool

@@ -207,7 +207,7 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
 
 
 def _gate_text(gate: Mapping[str, Any]) -> str:
-    """Return the sentence of a gate, and those of the first rules that did not hold."""
+    """Return the sentence of a gate, and those of the first broken rules."""
     sentence = str(gate.get("sentence", "")).removeprefix("gate: ")
     sentence = sentence.removeprefix("could not be measured: ")
     findings = [

@@ -273,7 +273,7 @@ def _scenario_rows(
 
 
 def _compared_scores(material: Material, series: ResultSeries) -> dict[str, float]:
-    """Return the mean score of each scenario in what the run was compared with, as its summary says."""
+    """Return the mean score of each scenario in the baseline, from the run's summary."""
     place = series.column.agent, series.column.span_label
     scores = {}
     for change in material.comparison(series.run).get("changes", ()):
@@ -286,7 +286,7 @@ def _compared_scores(material: Material, series: ResultSeries) -> dict[str, floa
 def _skill_rows(
     series: Sequence[ResultSeries], shown_keys: Collection[int]
 ) -> list[BreakRow]:
-    """Return a row for each skill that scenarios of an agent need, by its letter."""
+    """Return a row per skill that the agent's scenarios need, by its letter."""
     all_rows = chain.from_iterable(part.rows for part in series)
     skills = set(chain.from_iterable(row.result.skills for row in all_rows))
     rows = []
@@ -306,7 +306,7 @@ def _skill_rows(
 
 
 def _lost_share(examples: Sequence[Sequence[ExampleEntry]]) -> float | None:
-    """Return the share of full marks that is missing; `examples`: those of each span."""
+    """Return the lost share of full marks; `examples`: those of each span."""
     means = [_mean_score(entries) for entries in examples]
     mean = mean_or_none([score for score in means if score is not None])
     return None if mean is None else 1 - mean
