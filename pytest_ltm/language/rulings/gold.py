@@ -182,7 +182,7 @@ CANNOT_TELL = Ruling("no", "says that it cannot tell")
 PART_OF_IT = "names only a part of it"
 A_RANGE = "names a range"
 SOME_OF_SEVERAL = "leaves out one of several things"
-PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL, "names some of several names"))
+PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL))
 """Why an answer is wrong that has a part of what is expected."""
 UNREADABLE = Ruling("unscored", "is in a script or language that the rules do not read")
 _FEW_WORDS = 3

@@ -24,7 +24,6 @@ from pytest_ltm.language.clauses import (
 )
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import FRAME, telling_keys
-from pytest_ltm.language.numbers import ORDINALS
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
 
@@ -127,15 +126,13 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
     text = normalize_text(reply)
-    known_text = f"{question} {' '.join(wordings)}"
     spots = wording_positions(text, wordings)
-    people = unknown_names(question, " ".join(wordings), reply)
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
     ends = [
         match[1]
-        for one in last
+        for word in last
         for match in re.finditer(
-            rf"\b{re.escape(one)}(['\u2019]s \w|\b)", reply.lower()
+            rf"\b{re.escape(word)}(['\u2019]s \w|\b)", reply.lower()
         )
     ]
     # only something of the expected one is named: "the library's café"
@@ -147,12 +144,26 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
         row = RE.listed.search(reply)
     if row and phrase_positions(normalize_text(row[0]), wordings[0]):
         return MORE
+    return _shared_doubt(spots, wordings, question, reply)
+
+
+def _shared_doubt(
+    spots: Iterable[tuple[int, int]],
+    wordings: Sequence[str],
+    question: str,
+    reply: str,
+) -> str:
+    """Return the worst doubt about some places of a reply, once levelled; "" if one has none, or there is no place."""
+    text = normalize_text(reply)
+    gold = " ".join(wordings)
+    people = unknown_names(question, gold, reply)
     reasons = [
-        stance_at(text, *spot, known=known_text, people=people) for spot in spots
+        stance_at(text, *spot, known=f"{question} {gold}", people=people)
+        for spot in spots
     ]
-    if reasons and all(reasons):
-        return next((reason for reason in reasons if reason in FINAL), reasons[0])
-    return ""
+    if not reasons or not all(reasons):
+        return ""
+    return min(reasons, key=lambda reason: (reason not in FINAL, reason != OPEN))
 
 
 # --- Whether an answer that has the expected words says that it is so.
@@ -249,24 +260,13 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     `wordings`: the expected answer's, the main one first.
     """
     text = normalize_text(end)
-    known_text = f"{question} {' '.join(wordings)}"
-    people = unknown_names(question, " ".join(wordings), end)
     spots = wording_positions(text, wordings)
-    for places in (
-        [spots]
-        if spots
-        else [phrase_positions(text, word, plural=True) for word in wordings[0].split()]
-    ):
-        reasons = [
-            stance_at(text, *spot, known=known_text, people=people) for spot in places
-        ]
-        if reasons and all(reasons):
-            worst = next(
-                (reason for reason in reasons if reason in (*FINAL, OPEN)), reasons[0]
-            )
-            return worst if spots or worst == OPEN else f"perhaps {worst}"
-    if _is_at_another_place(wordings, question, end):
-        return "has it at another place of its list"
+    if reason := _shared_doubt(spots, wordings, question, end):
+        return reason
+    for word in wordings[0].split() if not spots else ():
+        places = phrase_positions(text, word, plural=True)
+        if reason := _shared_doubt(places, wordings, question, end):
+            return reason if reason == OPEN else f"perhaps {reason}"
     if RE.in_pairs.search(end):
         return "names it in a row of pairs"
     names_more = lists_more(wordings[0], question, end)
@@ -318,23 +318,4 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     )
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(
         content_stems(f"{question} {wording}")
-    )
-
-
-def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
-    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
-    asked_places = [
-        ORDINALS[word] for word in plain_words(question) if word in ORDINALS
-    ]
-    lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
-    have = {
-        int(line[1])
-        for line in lines
-        if wording_positions(normalize_text(line[2]), wordings)
-    }
-    return (
-        len(asked_places) == 1
-        and len(lines) > 1
-        and bool(have)
-        and asked_places[0] not in have
     )
