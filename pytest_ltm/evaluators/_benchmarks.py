@@ -9,8 +9,7 @@ from math import comb, sqrt
 
 from pytest_ltm.api.model import plain_words, strip_punctuation, word_stem
 from pytest_ltm.evaluators._rules import LEXICON
-from pytest_ltm.language.clauses import phrase_positions
-from pytest_ltm.language.commitment import Mention
+from pytest_ltm.language.commitment import Mention, find_mentions
 from pytest_ltm.language.proof import prove, telling_words
 
 RE = LEXICON.expressions("benchmarks")
@@ -206,27 +205,10 @@ def _mark(letter: str, options: Mapping[str, str]) -> str:
 
 def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     """Return where a text names choices; a choice inside a longer one is none."""
-    phrases = [
-        (letter, phrase)
-        for letter, wording in options.items()
-        for phrase in (_mark(letter, options), wording)
-    ]
-    mentions = [
-        Mention(*spot, letter)
-        for letter, phrase in phrases
-        for spot in phrase_positions(text, phrase)
-    ]
-    inside = [
-        mention
+    letters = dict(zip(options.values(), options, strict=True))
+    letters |= {_mark(letter, options): letter for letter in options}
+    mentions = find_mentions(text, tuple(letters))
+    return [
+        Mention(mention.start, mention.end, letters[mention.value])
         for mention in mentions
-        if any(
-            longer.start <= mention.start
-            and mention.end <= longer.end
-            and longer.value != mention.value
-            for longer in mentions
-        )
     ]
-    return sorted(
-        (mention for mention in mentions if mention not in inside),
-        key=lambda outer_mention: outer_mention.start,
-    )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from pytest_ltm.api.model import Score, Scoring, evidence_snippet, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import (
+    blank_out,
     clause_around,
     normalize_text,
     sentence_around,
@@ -85,9 +86,7 @@ class KnowsHistory(Ruled, Struct, frozen=True):
         if len(RE.own_question.findall(answer)) > 1:
             return False
         if self.asked[place] == WHEN:
-            return prove(answer, day_mentions).answers(
-                {day.value for day in day_mentions(normalize_text(expected))}
-            )
+            return names_day(answer, expected)
         # other values are known to the proof, so that one of them beside the right one
         # shows
         proof = prove(answer, (expected, *rivals))
@@ -142,7 +141,13 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
     return {mention.value for mention in latest or result}
 
 
-def day_mentions(text: str) -> list[Mention]:
+def names_day(answer: str, expected: str) -> bool | None:
+    """Return whether an answer settles on a day of a year; None if that cannot be told."""
+    days = {day.value for day in _day_mentions(normalize_text(expected))}
+    return prove(answer, _day_mentions).answers(days)
+
+
+def _day_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
     return [
         Mention(value.start, value.end, f"{month}-{day}")
@@ -253,6 +258,7 @@ def tells_value(
         return False
     text = normalize_text(answer)
     since = 0
+    owned = []
     mentions = find_mentions(text, (expected, *owner_by_value))
     for mention, following in zip(
         mentions, [*mentions[1:], Mention(len(text), len(text), "")], strict=False
@@ -262,14 +268,10 @@ def tells_value(
         around = f"{before} {after}"
         owner = owner_by_value.get(mention.value, "")
         if is_of_others(text, mention) or _says_whose(around, owner):
-            text = (
-                text[: mention.start]
-                + " " * (mention.end - mention.start)
-                + text[mention.end :]
-            )
+            owned.append((mention.start, mention.end))
         since = mention.end
     # the questions are about them: what is said of them is no aside
-    text = RE.relatives.sub(" ", text)
+    text = RE.relatives.sub(" ", blank_out(text, owned))
     ok = prove(text, (expected, *owner_by_value)).answers(expected)
     return _unless_copied(ok, answer, (expected, *owner_by_value))
 

@@ -33,6 +33,7 @@ from pytest_ltm.evaluators._rules import (
     values_at,
 )
 from pytest_ltm.language.clauses import (
+    blank_out,
     iter_sentences,
     normalize_text,
     phrase_positions,
@@ -500,11 +501,8 @@ class RecallsJoke(Ruled, Struct, frozen=True):
                     max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start
                 ]
                 if RE.denies.search(sentence_before):
-                    plainly = (
-                        plainly[: start - len(sentence_before)]
-                        + " " * (end - start + len(sentence_before))
-                        + plainly[end:]
-                    )
+                    denied = (start - len(sentence_before), end)
+                    plainly = blank_out(plainly, [denied])
         return " ".join(
             part
             for part in split_sentences(plainly)

@@ -24,7 +24,7 @@ from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, v
 from pytest_ltm.language.clauses import normalize_text
 from pytest_ltm.language.commitment import Mention, find_mentions, is_misspelt
 from pytest_ltm.language.proof import prove
-from pytest_ltm.language.recital import copies_user
+from pytest_ltm.language.recital import copies_user, rows_of_words
 
 VALUE = "value"
 SILENT = "silent"
@@ -147,8 +147,7 @@ def _recites_several(answer: str, texts: Sequence[str]) -> bool:
 
 def _rows_of_user(text: str) -> set[tuple[str, ...]]:
     """Return all rows of five words of a text in which its speaker is named."""
-    words = plain_words(text)
-    rows = zip(*(words[start:] for start in range(5)), strict=False)
+    rows = rows_of_words(text)
     return {row for row in rows if not {"i", "my"}.isdisjoint(row)}
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pytest_ltm.api.model import Check, Score, Scoring, plain_words
-from pytest_ltm.evaluators._hygiene import day_mentions
+from pytest_ltm.evaluators._hygiene import names_day
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text, split_sentences
 from pytest_ltm.language.commitment import (
@@ -161,9 +161,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         ):
             return False
         if kind == WHEN:
-            return prove(answer, day_mentions).answers(
-                {day.value for day in day_mentions(normalize_text(expected))}
-            )
+            return names_day(answer, expected)
         if kind == OWN:
             chosen = _chosen_option(
                 _blank_out(normalize_text(answer), [RE.prompts]), self.others[pick]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct
@@ -103,10 +104,7 @@ class DecodesMessages(Ruled, Struct, frozen=True):
             for group in (*self.expected, *self.others)
         }
         own_spots = [spot for group in self.expected for spot in by_group[group]]
-        rivals = [
-            *own_spots,
-            *(spot for group in self.others for spot in by_group[group]),
-        ]
+        rivals = list(chain.from_iterable(by_group.values()))
         claimed: dict[str, None] = {}
 
         def gaps(keyword: Mention, neighbours: Iterable[Mention]) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pytest_ltm.api.model import Score, Scoring, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
-from pytest_ltm.language.clauses import iter_sentences, normalize_text
+from pytest_ltm.language.clauses import blank_out, iter_sentences, normalize_text
 from pytest_ltm.language.commitment import Mention, is_alternative
 from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.proof import prove, tells_nothing_new
@@ -120,13 +120,8 @@ def _says_of_world(
         ),
         text,
     )
-    # blanks keep the places of all else
-    for mention in _other_world_mentions(text, find(text), marks(text)):
-        text = (
-            text[: mention.start]
-            + " " * (mention.end - mention.start)
-            + text[mention.end :]
-        )
+    elsewhere = _other_world_mentions(text, find(text), marks(text))
+    text = blank_out(text, ((mention.start, mention.end) for mention in elsewhere))
     return prove(text, find).answers(expected)
 
 

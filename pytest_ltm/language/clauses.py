@@ -43,6 +43,13 @@ def text_nearby(text: str, start: int, end: int) -> str:
     return sentence_around(text[first : end + _SENTENCE], start - first, end - first)
 
 
+def blank_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in some places: all else stays where it is."""
+    for start, end in spans:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
+
+
 def sentence_start(text: str, place: int) -> int:
     """Return where the sentence begins that a place is in."""
     ends = _sentence_ends(text)

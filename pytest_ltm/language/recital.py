@@ -128,7 +128,9 @@ def repeats_told(reply: str) -> bool:
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
     if rows:
         repeated = {
-            rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows
+            rows[row]
+            for row in rows_of_words(RE.quoted.sub(" . ", reply))
+            if row in rows
         }
     else:
         repeated = set()
@@ -155,12 +157,13 @@ def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
     """Return all rows of five words of the messages, but those that several have, with the number of their message."""
     rows: dict[tuple[str, ...], int] = {}
     for number, text in enumerate(told):
-        for row in set(_rows_of(text)):
+        for row in set(rows_of_words(text)):
             rows[row] = -1 if row in rows else number
     return {row: number for row, number in rows.items() if number >= 0}
 
 
-def _rows_of(text: str) -> Iterator[tuple[str, ...]]:
+def rows_of_words(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield all rows of five words of a text."""
     every = plain_words(text)
     return zip(*(every[start:] for start in range(_IN_A_ROW)), strict=False)
 

@@ -685,13 +685,10 @@ def conversion_factor(unit: str, other: str) -> float | None:
     """Return how many of the other unit one unit is; None where that is not fixed."""
     if unit == other:
         return 1.0
-    mine = _pint_unit(unit)
-    theirs = _pint_unit(other)
-    if mine is None or theirs is None or mine.dimensionality != theirs.dimensionality:
-        return None
-    if unit.startswith("temperature"):
-        return None
-    return float(_registry().Quantity(1.0, mine).to(theirs).magnitude)
+    sizes = None
+    if not unit.startswith("temperature"):
+        sizes = _in_one_unit(1.0, other, 1.0, unit)
+    return sizes[1] if sizes else None
 
 
 def _in_one_unit(
@@ -708,8 +705,7 @@ def _in_one_unit(
 @cache
 def _units_alike(unit: str) -> tuple[str, ...]:
     kind = unit.partition("-")[0]
-    every = {name.unit for names in cldr.unit_names().values() for name in names}
-    return tuple(sorted(name for name in every if name.partition("-")[0] == kind))
+    return tuple(name for name in cldr.unit_ids() if name.partition("-")[0] == kind)
 
 
 @cache
@@ -728,8 +724,6 @@ def _unit_by_pint(word: str) -> str:
 @cache
 def _ids_by_pint_name() -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {}
-    for unit in sorted(
-        {name.unit for names in cldr.unit_names().values() for name in names}
-    ):
+    for unit in cldr.unit_ids():
         ids.setdefault(unit.partition("-")[2].replace("-", "_"), []).append(unit)
     return ids

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
@@ -106,6 +107,13 @@ def _names_of_unit(
 def _best_names(units: Iterable[UnitName]) -> frozenset[UnitName]:
     likely = {name.unit for name in units if name.likely}
     return frozenset(name for name in units if name.likely or name.unit not in likely)
+
+
+@cache
+def unit_ids() -> Sequence[str]:
+    """Return the ids of all units, sorted."""
+    units = chain.from_iterable(unit_names().values())
+    return sorted({name.unit for name in units})
 
 
 @cache
