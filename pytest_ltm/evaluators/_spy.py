@@ -170,7 +170,9 @@ def _uniform_dates(text: str) -> str:
     text = RE.clock.sub("midnight", text)
     for value, days in reversed(list(find_days(text))):
         names = [f"{day} {MONTHS[month - 1].lower()}" for month, day in days]
-        text = f"{text[: value.start]}{' '.join(names)}{text[value.end :]}"
+        # the full stop of a German date ends no sentence
+        behind = text[value.end :].removeprefix(".")
+        text = f"{text[: value.start]}{' '.join(names)}{behind}"
     return text
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 from pytest_ltm.language.values import cldr
@@ -28,8 +28,9 @@ from pytest_ltm.language.values.moments import (
     Moment,
     compare_moments,
     compare_weekdays,
-    ends_value,
-    moment_end,
+    may_begin_time,
+    may_end_value,
+    moments_at,
     read_moments,
     read_weekdays,
     time_words,
@@ -386,17 +387,17 @@ _SIGNS = frozenset({"Sc", "Sm", "Pd"})
 """Categories of Unicode: of currencies, of mathematics, dashes."""
 
 
-def find_values(text: str, kind: Kind | None = None) -> list[FoundValue]:
-    """Return the values of a kind, or of all, that a text names, longest first where they overlap; in its order.
+def find_values(text: str) -> list[FoundValue]:
+    """Return the values that a text names, the longest where they overlap; in its order.
 
     Places are those in `plain_writing(text)`. Linear in the length of the text.
     """
-    return list(_iter_values(plain_writing(text), kind))
+    return list(_iter_values(plain_writing(text)))
 
 
 def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
     """Yield the days of a year that a levelled text names, each with the months and days that it may be."""
-    for value in _iter_values(text, "time", asked=True):
+    for value in _iter_values(text, only_times=True):
         moments = read_moments(value.text, split_tokens(value.text), asked=True)
         fields = [moment.fields for moment in moments]
         days = [
@@ -408,33 +409,36 @@ def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
             yield value, days
 
 
-def _iter_values(
-    plain: str, kind: Kind | None, *, asked: bool = False
-) -> Iterator[FoundValue]:
-    """Yield the values of a text in plain writing; `asked`: whether a day is asked for."""
+def _iter_values(plain: str, *, only_times: bool = False) -> Iterator[FoundValue]:
+    """Yield the values of a text in plain writing; `only_times`: those that may be one where a time is asked for."""
     tokens = split_tokens(plain)
     place = 0
     while place < len(tokens):
         window = tokens[place : place + _MOST_TOKENS]
+        start = window[0].start
         place += 1
         # figures that touch a letter are of a name: T14
-        is_in_name = (
-            plain[max(0, window[0].start - 1) : window[0].start].isalpha()
-            and window[0].is_number
-        )
+        is_in_name = window[0].is_number and plain[max(0, start - 1) : start].isalpha()
         if is_in_name or not _may_begin(window[0]):
             continue
-        time_size = 0 if kind == "amount" else moment_end(plain, window, asked=asked)
-        amounts = () if kind == "time" else amounts_at(window)
-        sizes = [size for amount, size in amounts if amount.likely]
-        size = max(filter(partial(ends_value, window), sizes), default=0)
-        if time_size or size:
-            found_kind: Kind = "time" if time_size >= size else "amount"
-            size = max(time_size, size)
-            start = window[0].start
+        times = 0
+        if may_begin_time(window[0]):
+            times = _value_end(window, moments_at(plain, window, asked=only_times))
+        amounts = 0 if only_times else _value_end(window, amounts_at(window))
+        size = max(times, amounts)
+        if size:
             end = window[size - 1].end
-            yield FoundValue(plain[start:end], start, end, found_kind)
+            kind: Kind = "time" if times == size else "amount"
+            yield FoundValue(plain[start:end], start, end, kind)
             place += size - 1
+
+
+def _value_end(
+    tokens: Sequence[Token], readings: Iterable[tuple[Amount | Moment, int]]
+) -> int:
+    """Return the size of the longest likely reading with which tokens begin; 0 if there is none."""
+    sizes = [size for reading, size in readings if reading.likely]
+    return max((size for size in sizes if may_end_value(tokens[size - 1])), default=0)
 
 
 def _may_begin(token: Token) -> bool:

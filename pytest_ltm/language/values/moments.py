@@ -40,7 +40,7 @@ _ISO = re.compile(
     r"(?:Z|[+-]\d\d:?\d\d)?)?"
 )
 _PACKED = re.compile(r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)")
-_FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})(?:\2(\d{2,4})|(?<=\.\d\d)\.)?(?!\d)")
+_FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})(?:\2(\d{2,4}))?(?!\d)")
 _FIGURE_DATES = (_ISO, _PACKED, _FIGURES)
 _CENTURY = 100
 _SHORTEST_BEGINNING = 4
@@ -77,63 +77,30 @@ def read_moments(
 
     `tokens`: its tokens; `asked`: whether a time is asked for, so a bare number is one.
     """
-    found: list[Moment] = []
-    for pattern in _FIGURE_DATES:
-        if match := pattern.fullmatch(text):
-            found += _figure_dates(match, asked=asked)
-    if not found:
-        found = _Parse.of(tokens, asked=asked) or []
-    return [moment for moment in found if _is_possible(moment.fields)]
+    found = moments_at(text, tokens, asked=asked)
+    return [moment for moment, size in found if size == len(tokens)]
 
 
-def moment_end(text: str, tokens: Sequence[Token], *, asked: bool = False) -> int:
-    """Return how many tokens, from the first on, are a date or a time; 0 if none.
+def moments_at(
+    text: str, tokens: Sequence[Token], *, asked: bool = False
+) -> Iterator[tuple[Moment, int]]:
+    """Yield the readings of dates and times with which tokens begin, each with how many tokens it has.
 
-    `text`: where they stand; `asked`: whether a day is asked for, so 5.11. is one.
+    `text`: where they stand; `asked`: whether a time is asked for, so that 5.11. is one.
     """
-    start = tokens[0].start
-    ends = [token.end for token in tokens]
+    if not tokens:
+        return
+    is_figures = False
+    sizes = {token.end: size for size, token in enumerate(tokens, start=1)}
     for pattern in _FIGURE_DATES:
-        match = pattern.match(text, start)
-        if match and match.end() in ends:
-            moments = _figure_dates(match, asked=asked)
-            if any(
-                (moment.likely or asked) and _is_possible(moment.fields)
-                for moment in moments
-            ):
-                return ends.index(match.end()) + 1
-    if tokens[0].key in _SILENT:
-        return 0
-    sizes = _Parse(tokens, asked=False).ends()
-    if _is_item_number(tokens, sizes):
-        return 0
-    if _ends_with_next_day(tokens, sizes):
-        sizes.pop()
-    for size in reversed(sizes):
-        written = text[start : ends[size - 1]]
-        if ends_value(tokens, size) and any(
-            moment.likely for moment in read_moments(written, tokens[:size])
-        ):
-            return size
-    return 0
-
-
-def _is_item_number(tokens: Sequence[Token], sizes: Sequence[int]) -> bool:
-    """Return whether tokens begin with the number of an item, which has a day of its own: 1. March 14th."""
-    if len(tokens) < _NUMBERED or tokens[1].text != "." or not sizes:
-        return False
-    following = tokens[sizes[-1] : sizes[-1] + 1]
-    return tokens[0].is_number and any(token.is_number for token in following)
-
-
-def _ends_with_next_day(tokens: Sequence[Token], sizes: Sequence[int]) -> bool:
-    """Return whether the last number that was read is of a month behind it: October, 24 December."""
-    following = tokens[sizes[-1]] if sizes and sizes[-1] < len(tokens) else None
-    is_month = following is not None and following.key in cldr.month_names()
-    return is_month and tokens[sizes[-1] - 1].is_number
-
-
-_NUMBERED = 2
+        match = pattern.match(text, tokens[0].start)
+        if match and match.end() in sizes:
+            for moment in _figure_dates(match, asked=asked):
+                if _is_possible(moment.fields):
+                    is_figures = True
+                    yield moment, sizes[match.end()]
+    if not is_figures:
+        yield from _Parse(tokens, asked=asked).read()
 
 
 def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
@@ -152,13 +119,15 @@ def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
     year = {"year": int(last) + (2000 if len(last) == 2 else 0)} if last else {}
     # Americans write the month first, and nobody else; with full stops nobody does
     is_day_first = mark == "." or int(first) > _HALF_DAY
-    yield Moment({**year, "month": int(second), "day": int(first)}, likely=is_day_first)
+    yield Moment(
+        {**year, "month": int(second), "day": int(first)}, likely=asked or is_day_first
+    )
     if mark != ".":
         # without its year a date that may be read in two ways is rather a fraction
         is_sure = bool(year) or int(second) > _HALF_DAY
         yield Moment(
             {**year, "month": int(first), "day": int(second)},
-            likely=is_sure and not is_day_first,
+            likely=asked or (is_sure and not is_day_first),
         )
 
 
@@ -186,20 +155,32 @@ class _Parse:
         self._half = ""
         self._likely = True
 
-    @classmethod
-    def of(cls, tokens: Sequence[Token], *, asked: bool) -> list[Moment] | None:
-        """Return the readings; None if a token has no part in a date."""
-        parse = cls(tokens, asked=asked)
-        if len(tokens) not in parse.ends():
-            return None
-        return parse._moments()
+    def read(self) -> Iterator[tuple[Moment, int]]:
+        """Yield the readings of as many tokens as have a part in a date, and of each part of them."""
+        found: list[tuple[Moment, int]] = []
+        before = 0
+        while self._place < len(self._tokens):
+            start = self._place
+            if not self._take():
+                break
+            before = start
+            moments = filter(
+                lambda moment: _is_possible(moment.fields), self._moments()
+            )
+            found += [(moment, self._place) for moment in moments]
+        if self._place < len(self._tokens):
+            following = self._tokens[self._place]
+            # 1. March 14th is the first item of a list
+            if self._is_numbered() and following.is_number:
+                return
+            # in "October, 24 December" the number is of the month behind it
+            is_month = following.key in cldr.month_names()
+            if is_month and self._tokens[self._place - 1].is_number:
+                found = [(moment, size) for moment, size in found if size <= before]
+        yield from found
 
-    def ends(self) -> list[int]:
-        """Read as many tokens as have a part in a date; return where pieces of it end."""
-        ends = []
-        while self._place < len(self._tokens) and self._take():
-            ends.append(self._place)
-        return ends
+    def _is_numbered(self) -> bool:
+        return self._tokens[0].is_number and self._key(1 - self._place) == "."
 
     def _take(self) -> bool:
         """Read the next piece; return whether it is one of a date."""
@@ -427,7 +408,7 @@ class _Parse:
         is_counted_off = self._relation in ("before", "after") and "weekday" in fields
         if not fields or (is_counted_off and len(fields) > 1):
             return []
-        bare = len(self._tokens) == 1 and self._tokens[0].is_number
+        bare = self._place == 1 and self._tokens[0].is_number
         if bare and "day" in fields and not self._asked:
             return []
         found = [self._moment_of(fields)]
@@ -456,7 +437,7 @@ class _Parse:
                 if (
                     self._half == "pm"
                     and hour == _HALF_DAY
-                    and self._tokens[-1].key == "night"
+                    and self._key(-1) == "night"
                 ):
                     fields["hour"] = 0
             else:
@@ -484,10 +465,14 @@ def _months_by_beginning() -> Mapping[str, int]:
     }
 
 
-def ends_value(tokens: Sequence[Token], size: int) -> bool:
-    """Return whether the last of some tokens may end a value: no word that says nothing, or is of what follows."""
-    word = tokens[size - 1].key
-    return word in _CLOCK_WORDS or word not in _SILENT | _RELATIONS.keys()
+def may_begin_time(token: Token) -> bool:
+    """Return whether a time may begin with a token: no word that says nothing."""
+    return token.key not in _SILENT
+
+
+def may_end_value(token: Token) -> bool:
+    """Return whether a value may end with a token: no word that says nothing, or is of what follows."""
+    return token.key in _CLOCK_WORDS or token.key not in _SILENT | _RELATIONS.keys()
 
 
 def time_words() -> frozenset[str]:
