@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -90,7 +90,7 @@ class ListsItems(Ruled, Struct, frozen=True):
             return self.score(0, "does not know the list and shows an example", answer)
         # a list in JSON is an answer, however many messages stand around it
         in_json = any(
-            self._expected_among(_items_of_value(value, 3))
+            self._expected_among(_items_of_value(value))
             for value in json_values(answer)
         )
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
@@ -181,7 +181,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
     ]
     if len(alone) > 1 and len(alone) == len(result):
         return alone
-    if items := next(filter(None, (_items_of_value(value, 3) for value in result)), []):
+    if items := next(filter(None, (_items_of_value(value) for value in result)), []):
         return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
@@ -226,7 +226,22 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
     return list(filter(None, map(_line_item, listed)))
 
 
-def _items_of_value(value: Any, depth: int) -> list[Item]:
+def _values_within(value: Any, depth: int = 3) -> Iterator[Any]:
+    """Yield a value of JSON, and the lists and objects inside it."""
+    yield value
+    if isinstance(value, dict) and depth:
+        for item in value.values():
+            if isinstance(item, (list, dict)):
+                yield from _values_within(item, depth - 1)
+
+
+def _items_of_value(value: Any) -> list[Item]:
+    """Return the items of the first list of items within a value, or of its first object with counts."""
+    ways = map(_own_items, _values_within(value))
+    return next((items for items in ways if items), [])
+
+
+def _own_items(value: Any) -> list[Item]:
     if isinstance(value, list):
         return list(filter(None, map(_read_entry, value)))
     if not isinstance(value, dict):
@@ -234,14 +249,8 @@ def _items_of_value(value: Any, depth: int) -> list[Item]:
     if item_read := _read_entry(value):
         return [item_read]
     counts = {name: _read_count(n) for name, n in value.items()}
-    if counts and all(n is not None for n in counts.values()):
-        return [(name, n) for name, n in counts.items() if n is not None]
-    inner = (
-        _items_of_value(item, depth - 1)
-        for item in value.values()
-        if depth and isinstance(item, (list, dict))
-    )
-    return next((items for items in inner if items), [])
+    items = [(name, n) for name, n in counts.items() if n is not None]
+    return items if len(items) == len(counts) else []
 
 
 def _read_entry(entry: Any) -> Item | None:
@@ -416,41 +425,18 @@ class ListsNames(Ruled, Struct, frozen=True):
 
 def _listed_names(answer: str) -> list[str] | None:
     """Return the names of the first list of texts, also inside an object; None where there is none."""
-    return next(
-        (
-            texts
-            for value in json_values(answer)
-            if (texts := _list_texts(value, 3)) is not None
-        ),
-        None,
-    )
-
-
-def _list_texts(value: Any, depth: int) -> list[str] | None:
-    """Return the texts of a list, of objects with a name in a list, or of a list inside an object."""
-    if isinstance(value, list):
-        names: list[str] = []
-        for entry in value:
-            if isinstance(entry, dict):
-                text = next(
-                    (
-                        field_text
-                        for field_text in entry.values()
-                        if isinstance(field_text, str)
-                    ),
-                    None,
-                )
-            else:
-                text = entry
-            if not isinstance(text, str):
-                return None
-            names.append(RE.aside.sub("", text))
-        return list(filter(None, names))
-    if isinstance(value, dict) and depth:
-        inner = (
-            _list_texts(item, depth - 1)
-            for item in value.values()
-            if isinstance(item, (list, dict))
-        )
-        return next((result for result in inner if result is not None), None)
+    for value in json_values(answer):
+        lists = (part for part in _values_within(value) if isinstance(part, list))
+        for entries in lists:
+            names = list(map(_name_of, entries))
+            if None not in names:
+                return [name for name in names if name]
     return None
+
+
+def _name_of(entry: Any) -> str | None:
+    """Return a text, or the first one of an object, without asides; None where there is none."""
+    values = entry.values() if isinstance(entry, dict) else [entry]
+    texts = (value for value in values if isinstance(value, str))
+    text = next(texts, None)
+    return None if text is None else RE.aside.sub("", text)

@@ -288,24 +288,15 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             places = [
                 place for place, word in enumerate(answer_words) if word.isdecimal()
             ]
-            near = (
-                (
-                    answer_words[position],
-                    answer_words[max(position - 1, 0) : position],
-                    answer_words[position + 1 : position + 2],
-                )
-                for position in places
-            )
             labelled = {
-                number
-                for number, words_before, after in near
-                if {"step", "steps", "number", "no"}.intersection(words_before)
-                or after == ["step"]
+                answer_words[n]
+                for n in places
+                if _LABELS.intersection(answer_words[max(n - 1, 0) : n])
+                or answer_words[n + 1 : n + 2] == ["step"]
             }
-            only = (labelled or {answer_words[position] for position in places}) == {
-                expected
-            }
-            ok = only and prove(answer, numerals).answers(expected) is not False
+            numbers = labelled or {answer_words[n] for n in places}
+            is_only = numbers == {expected}
+            ok = is_only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
         rivals = [
             Recollection(step)
@@ -316,6 +307,9 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             answer, Recollection(expected, question), rivals, without=RE.label
         )
 
+
+# What stands before the number of a step.
+_LABELS = frozenset(("step", "steps", "number", "no"))
 
 # --- How To Think: each answer names the one thing that the user's rule takes.
 

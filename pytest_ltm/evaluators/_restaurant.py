@@ -63,22 +63,19 @@ class Menu(Struct, frozen=True, dict=True):
         dishes: list[str] = []
         drinks: list[str] = []
         sections: list[str] = []
+        printed: list[str] = []
+        has_numbers = False
         for line in text.splitlines():
             if heading := RE.section.match(line):
-                sections.append(heading.group(1))
+                sections.append(heading[1])
             elif entry := RE.line.match(line):
-                drinking = bool(sections) and bool(
-                    RE.drinks_section.search(sections[-1])
-                )
-                (drinks if drinking else dishes).append(entry[2].strip())
-        entries = list(filter(None, map(RE.line.match, text.splitlines())))
-        in_order = tuple(entry[2].strip() for entry in entries)
+                name = entry[2].strip()
+                printed.append(name)
+                has_numbers |= bool(entry[1])
+                is_drink = RE.drinks_section.search("".join(sections[-1:]))
+                (drinks if is_drink else dishes).append(name)
         return cls(
-            tuple(dishes),
-            tuple(drinks),
-            tuple(sections),
-            in_order,
-            any(entry[1] for entry in entries),
+            tuple(dishes), tuple(drinks), tuple(sections), tuple(printed), has_numbers
         )
 
     def by_name(self, text: str) -> str:

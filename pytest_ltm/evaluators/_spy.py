@@ -182,30 +182,15 @@ def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     # a search for the first three letters is much faster than one for a hundred
     # alternatives
     present_forms = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
+    matches: list[re.Match[str]] = []
     if present_forms:
-        mentions = [
-            Mention(*match.span(), group[0])
-            for match in _forms_pattern(present_forms).finditer(text)
-        ]
-    else:
-        mentions = []
-    wrong = (
-        match_or_mention
-        for keyword in single
-        for match_or_mention in _long_words(text).get(keyword[0], ())
-        if is_misspelt(match_or_mention[0], keyword)
-    )
+        matches += _forms_pattern(present_forms).finditer(text)
+    for keyword in single:
+        words = _long_words(text).get(keyword[0], ())
+        matches += [word for word in words if is_misspelt(word[0], keyword)]
+    spans = sorted({match.span() for match in matches})
     # the last ones settle it: each is compared with the rivals near it
-    return sorted(
-        {
-            *mentions,
-            *(
-                Mention(*match_or_mention.span(), group[0])
-                for match_or_mention in wrong
-            ),
-        },
-        key=lambda match_or_mention: match_or_mention.start,
-    )[-40:]
+    return [Mention(*span, group[0]) for span in spans[-40:]]
 
 
 @lru_cache(maxsize=2)

@@ -107,11 +107,7 @@ def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
 
 
 def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
-    part = {
-        name.rstrip("0123456789"): text
-        for name, text in named.groupdict().items()
-        if text
-    }
+    part = _parts_of(named)
     year = int(part["year"]) + 2000 * (len(part["year"]) == 2)
     month = part.get("month", "")
     readings = [(month, part.get("day", ""))]
@@ -126,6 +122,12 @@ def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
             yield _stretch_of(year, month, day, part)
         except ValueError:  # such as 31 June
             continue
+
+
+def _parts_of(match: re.Match[str]) -> dict[str, str]:
+    """Return the groups that matched; several for one part of a date have numbers behind its name."""
+    groups = match.groupdict().items()
+    return {name.rstrip("0123456789"): text for name, text in groups if text}
 
 
 def _stretch_of(year: int, month: str, day: str, part: dict[str, str]) -> DateRange:
@@ -248,11 +250,7 @@ def yearless_dates(text: str, year: int) -> list[DateRange]:
     """Return the days and months that a text names without a year, as those of a year; months with a capital."""
     date_ranges = []
     for match in RE.yearless.finditer(text):
-        part = {
-            name.rstrip("0123456789"): said
-            for name, said in match.groupdict().items()
-            if said
-        }
+        part = _parts_of(match)
         number = month_number(part["month"]) or 0
         days = monthrange(year, number)[1]
         day = int(part.get("day", 0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
@@ -32,7 +31,6 @@ from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
     distinct_amounts,
-    is_equal_amount,
     is_result,
     is_rough,
     read_quantities,
@@ -292,8 +290,7 @@ class _Topic:
         self._empty = _EMPTY - _TIMES if is_time else _EMPTY
         # somebody may be called by a short form: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
-        self._amounts = tuple(chain.from_iterable(gold.amounts))
-        self._counts_things = gold.counts_things
+        self._gold = gold
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
         # what may be, or is to come, is asked for: such words are no doubt then
@@ -363,9 +360,8 @@ class _Topic:
 
     def _is_rival_amount(self, amount: Quantity) -> bool:
         """Return whether an amount is neither the expected one, in whatever unit, nor asked."""
-        is_measured = amount.unit not in _COUNTS and self._counts_things
-        is_equal = any(is_equal_amount(item, amount) for item in self._amounts)
-        if is_equal and not is_measured:
+        is_measured = amount.unit not in _COUNTS and self._gold.counts_things
+        if is_expected_amount(self._gold, amount) and not is_measured:
             return False
         return f"{amount.value:g}" not in self._keys
 
@@ -424,11 +420,10 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
 def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     """Return a reply with its numbers in digits, and where it has an amount equal to an expected one."""
     digits = write_digits(reply)
-    amounts = [amount for parts in gold.amounts for amount in parts]
     spots = [
         (quantity.start, quantity.end)
         for quantity in read_quantities(digits)
-        if any(is_equal_amount(amount, quantity) for amount in amounts)
+        if is_expected_amount(gold, quantity)
         and (quantity.unit in _COUNTS or not gold.counts_things)
     ]
     return digits, spots

@@ -27,7 +27,6 @@ from pytest_ltm.language.values.labels import (
 from pytest_ltm.language.values.moments import (
     Moment,
     compare_moments,
-    compare_weekdays,
     may_begin_time,
     may_end_value,
     moments_at,
@@ -248,7 +247,7 @@ def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
         return None
     days = [read_weekdays(text.tokens) for text in (mine, theirs)]
     if all(days):
-        return compare_weekdays(days[0][0], days[1][0])
+        return Sameness.SAME if days[0] == days[1] else Sameness.OTHER
     if not mine.moments or not theirs.moments:
         return None
     return weigh_readings(
@@ -423,7 +422,8 @@ def _iter_values(plain: str, *, only_times: bool = False) -> Iterator[FoundValue
             continue
         times = 0
         if may_begin_time(window[0]):
-            times = _value_end(window, moments_at(plain, window, asked=only_times))
+            moments = moments_at(plain, window, asked=only_times)
+            times = _value_end(window, moments, if_unlikely=only_times)
         amounts = 0 if only_times else _value_end(window, amounts_at(window))
         size = max(times, amounts)
         if size:
@@ -434,10 +434,13 @@ def _iter_values(plain: str, *, only_times: bool = False) -> Iterator[FoundValue
 
 
 def _value_end(
-    tokens: Sequence[Token], readings: Iterable[tuple[Amount | Moment, int]]
+    tokens: Sequence[Token],
+    readings: Iterable[tuple[Amount | Moment, int]],
+    *,
+    if_unlikely: bool = False,
 ) -> int:
-    """Return the size of the longest likely reading with which tokens begin; 0 if there is none."""
-    sizes = [size for reading, size in readings if reading.likely]
+    """Return the size of the longest reading with which tokens begin, a likely one; 0 if there is none."""
+    sizes = [size for reading, size in readings if reading.likely or if_unlikely]
     return max((size for size in sizes if may_end_value(tokens[size - 1])), default=0)
 
 

@@ -60,13 +60,6 @@ class Moment:
     likely: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Weekdays:
-    """Several days of the week."""
-
-    days: frozenset[int]
-
-
 # --- Reading.
 
 
@@ -118,16 +111,13 @@ def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
         return
     year = {"year": int(last) + (2000 if len(last) == 2 else 0)} if last else {}
     # Americans write the month first, and nobody else; with full stops nobody does
-    is_day_first = mark == "." or int(first) > _HALF_DAY
-    yield Moment(
-        {**year, "month": int(second), "day": int(first)}, likely=asked or is_day_first
-    )
+    is_day_first = (mark == "." and bool(year)) or int(first) > _HALF_DAY
+    # without its year a date that may be read in two ways is rather a fraction
+    is_month_first = not is_day_first and (bool(year) or int(second) > _HALF_DAY)
+    yield Moment({**year, "month": int(second), "day": int(first)}, likely=is_day_first)
     if mark != ".":
-        # without its year a date that may be read in two ways is rather a fraction
-        is_sure = bool(year) or int(second) > _HALF_DAY
         yield Moment(
-            {**year, "month": int(first), "day": int(second)},
-            likely=asked or (is_sure and not is_day_first),
+            {**year, "month": int(first), "day": int(second)}, likely=is_month_first
         )
 
 
@@ -489,18 +479,18 @@ def _half_of(words: Sequence[str]) -> str:
     return ""
 
 
-def read_weekdays(tokens: Sequence[Token]) -> list[Weekdays]:
-    """Return the days of the week that tokens are a row of, a range or a name for several; [] otherwise."""
+def read_weekdays(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the days of the week that tokens name as a range or as a set; none otherwise."""
     words = [token.key for token in tokens if token.key not in ("the", "on", "from")]
     if len(words) == 1 and words[0] in _WEEKDAY_SETS:
-        return [Weekdays(frozenset(_WEEKDAY_SETS[words[0]]))]
+        return frozenset(_WEEKDAY_SETS[words[0]])
     if len(words) == 3 and words[1] in ("-", "to", "through", "thru", "until"):
         first = _weekday_of(words[0])
         last = _weekday_of(words[2])
         if first is not None and last is not None:
             length = (last - first) % 7 + 1
-            return [Weekdays(frozenset((first + n) % 7 for n in range(length)))]
-    return []
+            return frozenset((first + n) % 7 for n in range(length))
+    return frozenset()
 
 
 def _weekday_of(word: str) -> int | None:
@@ -556,11 +546,4 @@ def _compare_relations(first: str, second: str) -> Sameness:
         return Sameness.SAME
     if relation in _OMITTED | _PARTS:
         return Sameness.UNKNOWN
-    return Sameness.OTHER
-
-
-def compare_weekdays(first: Weekdays, second: Weekdays) -> Sameness:
-    """Return whether two sets of weekdays are one."""
-    if first.days == second.days:
-        return Sameness.SAME
     return Sameness.OTHER
