@@ -175,26 +175,22 @@ class _Tools:
         self._require_runs("run")
         limit = self._given.max_tokens
         cost = self._given.max_cost
-        words = [
-            *(
-                "-m",
-                "pytest",
-                "-q",
-                "--tb=no",
-                "-rN",
-                "-p",
-                "no:cacheprovider",
-                "--ltm-summary=-",
-            ),
-            *(
-                f"--ltm-agent={agent}",
-                f"--ltm-span={span}",
-                *([f"--ltm-suite={suite}"] if suite else []),
-            ),
-            *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", self._place),
-            f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
-            *([f"--ltm-max-cost={cost}"] if cost is not None else []),
+        if max_tokens > 0:
+            limit = min(max_tokens, limit)
+        words = ["-m", "pytest", "-q", "--tb=no", "-rN", "-p", "no:cacheprovider"]
+        words += [
+            "--ltm-summary=-",
+            f"--ltm-agent={agent}",
+            f"--ltm-span={span}",
+            f"--ltm-seed={seed}",
+            f"--ltm-examples={examples}",
+            self._place,
+            f"--ltm-max-tokens={limit}",
         ]
+        if suite:
+            words.append(f"--ltm-suite={suite}")
+        if cost is not None:
+            words.append(f"--ltm-max-cost={cost}")
         return shorten_text(await _answer(words, 60 * self._given.max_minutes), LONGEST)
 
     def _require_runs(self, tool: str) -> None:

@@ -32,6 +32,7 @@ from pytest_ltm.api.session import LtmRun, RunJudge, run_judge
 from pytest_ltm.api.storage import BudgetSpent, disk_fault, read_regular, write_whole
 from pytest_ltm.figures.forecast import OPINION, TokenUse
 from pytest_ltm.records import judge_checks
+from pytest_ltm.records.probe_record import unfinished_precheck
 
 if TYPE_CHECKING:
     from pytest_ltm.judges.connection import JudgeConnection
@@ -120,9 +121,7 @@ class Canaries:
             recorded = judge_checks.read_precheck(self._folder)
             precheck = recorded or self._graded_before(judge)
             if precheck is None:
-                precheck = Precheck(
-                    kind="canaries", of=judge.plan_entry, verdict="unfinished"
-                )
+                faults: list[str] | None = None
                 with (
                     self._connection(judge, judge_checks.JOURNAL) as connection,
                     suppress(BudgetSpent),
@@ -133,21 +132,16 @@ class Canaries:
                     )
                     # Once there are enough, the remaining ones are not asked.
                     faults = list(islice(filter(None, answers), STOPPING))
+                usage = judge_checks.precheck_usage(
+                    self._folder, self._run.costs.judge.tariff
+                )
+                precheck = unfinished_precheck("canaries", judge.plan_entry, usage)
+                if faults is not None:
                     precheck = replace(
                         precheck,
                         verdict="wrong" if len(faults) == STOPPING else "right",
                         why="; ".join(faults),
                     )
-                usage = judge_checks.precheck_usage(
-                    self._folder, self._run.costs.judge.tariff
-                )
-                precheck = replace(
-                    precheck,
-                    calls=usage.calls,
-                    tokens=usage.tokens,
-                    cost_usd=usage.usd,
-                    estimated=usage.guessed,
-                )
             if recorded is None and precheck.verdict != "unfinished":
                 judge_checks.write_precheck(self._folder, precheck)
         if precheck.verdict != "wrong":
