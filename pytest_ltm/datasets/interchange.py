@@ -174,16 +174,6 @@ def history_lines(
                 )
 
 
-def interchange_schema() -> dict[str, Any]:
-    """Return the JSON schema of a line."""
-    rows, parts = msgspec.json.schema_components([Header, Session, Question])
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "anyOf": list(rows),
-        "$defs": parts,
-    }
-
-
 # --- Converting files to an interchange file, which is kept for the next run.
 
 UNREADABLE = "left out, as it cannot be read: "

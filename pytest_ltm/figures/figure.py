@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -24,31 +24,20 @@ Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
 Missing: TypeAlias = Literal["never", "null", "absent"]
 
 
-class Unit(NamedTuple):
-    """The kind of value of a figure."""
-
-    schema: Mapping[str, Any]
-    """The JSON Schema of the value."""
-    text: Callable[[Any], str] = str
-    """Formats the value for a table."""
-
-
-NUMBER: dict[str, Any] = {"type": "number"}
-UNITS = {
-    "count": Unit({"type": "integer"}, short_count),
-    "points": Unit(NUMBER, "{:.2f}".format),
-    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, format_percent),
-    "tokens": Unit(NUMBER, lambda tokens: short_count(round(tokens))),
-    "usd": Unit(NUMBER, format_dollars),
-    "simulated": Unit(NUMBER, span_of_time),
-    "seconds": Unit(NUMBER, "{:.2f}".format),
-    "ratio": Unit(NUMBER | {"minimum": 0}, "{:.2f}".format),
-    "boolean": Unit({"type": "boolean"}),
-    "flag": Unit({"const": True}),
-    "interval": Unit(
-        {"$ref": "#/$defs/interval"}, lambda ends: f"{ends[0]:.0%} … {ends[1]:.0%}"
-    ),
+UNITS: Mapping[str, Callable[[Any], str]] = {
+    "count": short_count,
+    "points": "{:.2f}".format,
+    "share": format_percent,
+    "tokens": lambda tokens: short_count(round(tokens)),
+    "usd": format_dollars,
+    "simulated": span_of_time,
+    "seconds": "{:.2f}".format,
+    "ratio": "{:.2f}".format,
+    "boolean": str,
+    "flag": str,
+    "interval": lambda ends: f"{ends[0]:.0%} … {ends[1]:.0%}",
 }
+"""What formats a value of each unit for a table."""
 
 
 def never(_: Column) -> bool:
@@ -112,7 +101,7 @@ class Figure(Struct, frozen=True):
             if value is None:
                 texts.append(self.without)
                 continue
-            text = self.text(column) if self.text else UNITS[self.unit].text(value)
+            text = self.text(column) if self.text else UNITS[self.unit](value)
             if self.estimated(column):
                 text = f"~{text}"
             if aside and column.is_hypothetical:

@@ -15,7 +15,6 @@ from pytest_ltm.api.features import current_hooks
 from pytest_ltm.api.storage import ConfigurationError, load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
 from pytest_ltm.figures.figure import (
-    UNITS,
     Figure,
     Missing,
     Report,
@@ -113,46 +112,6 @@ def figures_json(column: Column) -> dict[str, Any]:
         if value is not None or first.missing == "null":
             record[group] = value
     return record
-
-
-def figures_schema() -> tuple[dict[str, Any], list[str]]:
-    """Return the JSON Schema of the result of `figures_json`: its properties, and the required ones."""
-    properties = {}
-    required = []
-    for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
-        first = figures[0]
-        schema = UNITS[first.unit].schema
-        names = {figure.name.partition(".")[2]: figure for figure in figures}
-        if group != first.name:
-            members = {}
-            required_members = []
-            for name, figure in names.items():
-                # The first member decides whether the group exists: inside a group it
-                # is never missing.
-                missing = "never" if figure is first else figure.missing
-                members[name] = _nullable(UNITS[figure.unit].schema, missing)
-                if missing != "absent":
-                    required_members.append(name)
-            schema = {
-                "type": "object",
-                "required": required_members,
-                "properties": members,
-                "additionalProperties": False,
-            }
-        meaning = figure_meaning(first)
-        described = {"description": meaning} if meaning or group != first.name else {}
-        properties[group] = {**described, **_nullable(schema, first.missing)}
-        if first.missing != "absent":
-            required.append(group)
-    return properties, required
-
-
-def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
-    if missing != "null":
-        return dict(schema)
-    if "type" in schema:
-        return {**schema, "type": [schema["type"], "null"]}
-    return {"oneOf": [{"type": "null"}, schema]}
 
 
 def figure_numbers(column: Column) -> dict[str, float]:

@@ -21,7 +21,7 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.figures.columns import Column, ScenarioCell, result_columns
-from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
+from pytest_ltm.figures.figures import figures_json, read_definitions
 from pytest_ltm.figures.metrics import metrics_json
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.sentences import spans_json
@@ -263,23 +263,3 @@ def _conversation_json(conversation: ConversationResult) -> dict[str, Any]:
 def _example_json(row: ScenarioResult) -> dict[str, Any]:
     automatic = {} if row.automatic is None else fields_of(row, "automatic")
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
-
-
-# The schema of `summary.json`: `python tests/golden/refresh.py schema` writes the part
-# on columns.
-SCHEMA = Path(__file__).with_name("summary.schema.json")
-
-
-def summary_schema() -> dict[str, Any]:
-    """Return the JSON Schema of `summary.json`, with the current figures of columns."""
-    schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
-    result = schema["$defs"]["result"]
-    # Figures are declared once, in code: a handwritten schema would soon lack some.
-    own_properties = {
-        name: result["properties"][name]
-        for name in ("agent", "span_label", "span", "scenarios", "metrics")
-    }
-    figures, required = figures_schema()
-    result["properties"] = {**own_properties, **figures}
-    result["required"] = [*own_properties, *required]
-    return schema

@@ -19,10 +19,9 @@ import recorded_bundles
 import recorded_gate
 import recorded_verdicts
 from golden_runs import RENAMED, played, record
+from schemas import SCHEMA, interchange_schema, summary_schema
 
 from pytest_ltm.datasets.interchange import SCHEMA as LOGS_SCHEMA
-from pytest_ltm.datasets.interchange import interchange_schema
-from pytest_ltm.reports.summary import SCHEMA, summary_schema
 
 EMPTY = """\
 # Names that have changed since the golden runs were recorded, old: new. They are applied to the record before it is

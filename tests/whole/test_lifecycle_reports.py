@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from pytest_ltm.reports.summary import summary_schema
+from schemas import summary_schema
 
 STORES = """
 class Mixed:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import interchange_schema
 
 from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.api.scenarios import (
@@ -24,7 +25,6 @@ from pytest_ltm.datasets.interchange import (
     SCHEMA,
     Header,
     history_lines,
-    interchange_schema,
 )
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer

@@ -16,6 +16,7 @@ import sample_runs
 from msgspec import structs
 from run_folders import played
 from sample_runs import row
+from schemas import summary_schema
 
 from pytest_ltm.api.journal import (
     CallDurations,
@@ -36,7 +37,6 @@ from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.summary import (
     summary_checksum,
     summary_json,
-    summary_schema,
     user_properties,
     verdicts_csv,
     write_summary,
