@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -16,7 +16,7 @@ from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.filler import Filler, FillerExchange, PastExchange
 from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.judge import FakeJudge
+from pytest_ltm._core.model.judge import Inquiry
 from pytest_ltm._core.model.plan import Plan, PlannedExample, user_seed
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.model.tokens import token_counter
@@ -64,6 +64,28 @@ class ScriptedAgent:
         """Return the next prepared reply, and keep `message`."""
         self.heard.append(message)
         return next(self._replies, "")
+
+
+@dataclass(frozen=True, slots=True)
+class FakeJudge:
+    """A judge for tests: gives prepared replies by prompt name, and records the questions.
+
+    >>> judge = FakeJudge(otherwise="It names ochre. GRADE: yes")
+    >>> judge.asked
+    []
+    """
+
+    replies: Mapping[str, str] = field(default_factory=dict)
+    """The replies by prompt name."""
+    otherwise: str = "GRADE: no"
+    """The reply to any other prompt."""
+    asked: list[Inquiry] = field(default_factory=list)
+    """Every question, in order."""
+
+    def assess(self, inquiry: Inquiry, /) -> str:
+        """Return the prepared reply to an `inquiry`."""
+        self.asked.append(inquiry)
+        return self.replies.get(inquiry.prompt, self.otherwise)
 
 
 class CountingFiller:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         CUT,
         PROMPTS,
         AnsweredBy,
-        FakeJudge,
         Inquiry,
         Judge,
         JudgeDecision,
@@ -102,7 +101,6 @@ __all__ = [
     "DatasetOption",
     "DatasetSuite",
     "Definition",
-    "FakeJudge",
     "Inquiry",
     "Judge",
     "JudgeDecision",
@@ -169,7 +167,7 @@ __getattr__, __dir__ = lazy_exports(
         ),
         "model.handle": "Ltm",
         "model.judge": (
-            "AnsweredBy CUT FakeJudge Inquiry Judge JudgeDecision "
+            "AnsweredBy CUT Inquiry Judge JudgeDecision "
             "JudgePrompt JudgeRequest LtmJudge PROMPTS ask_judge "
             "decide_by_votes fence_text full_thoughts parse_grade "
             "shorten_for_judge"

@@ -319,7 +319,6 @@ READS_OWN_FILES = {
     "pytest_ltm.language.lexicon": "word lists",
     "pytest_ltm.locales.spoken": "the texts of a language",
     "pytest_ltm.reports.html.page": "scripts and styles",
-    "pytest_ltm.reports.summary": "a schema",
     "pytest_ltm.web.app": "scripts and styles",
     "pytest_ltm.web.page_parts": "scripts and styles",
 }

@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 from run_folders import latest_run
+from schemas import SCHEMA
 
 from pytest_ltm.commands import main as ltm
-from pytest_ltm.reports.summary import SCHEMA
 
 WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
 

@@ -555,31 +555,6 @@ class LtmJudge:
         return Opinion(decision.grade != inquiry.fail, reason_in(decision.reply))
 
 
-# --- FakeJudge: a judge for tests.
-
-
-@dataclass(frozen=True, slots=True)
-class FakeJudge:
-    """A judge for tests: gives prepared replies by prompt name, and records the questions.
-
-    >>> judge = FakeJudge(otherwise="It names ochre. GRADE: yes")
-    >>> judge.asked
-    []
-    """
-
-    replies: Mapping[str, str] = field(default_factory=dict)
-    """The replies by prompt name."""
-    otherwise: str = "GRADE: no"
-    """The reply to any other prompt."""
-    asked: list[Inquiry] = field(default_factory=list)
-    """Every question, in order."""
-
-    def assess(self, inquiry: Inquiry, /) -> str:
-        """Return the prepared reply to an `inquiry`."""
-        self.asked.append(inquiry)
-        return self.replies.get(inquiry.prompt, self.otherwise)
-
-
 # --- The prompts for a judge, by name, read from `judge_prompts.yml` next to this
 # module.
 

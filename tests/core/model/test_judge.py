@@ -9,7 +9,6 @@ import pytest
 from pytest_ltm._core.model.judge import (
     CUT,
     PROMPTS,
-    FakeJudge,
     Inquiry,
     JudgeDecision,
     JudgePrompt,
@@ -22,6 +21,7 @@ from pytest_ltm._core.model.judge import parse_grade as grade_in
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.errors import JudgeError
 from pytest_ltm.lab.commands.judge_check import load_labelled
+from pytest_ltm.testing import FakeJudge
 
 MENU = ("yes", "no")
 FORGERIES = [

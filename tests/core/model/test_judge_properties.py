@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from pytest_ltm._core.model.judge import (
     PROMPTS,
-    FakeJudge,
     JudgeDecision,
     decide_by_votes,
     defuse_grades,
@@ -16,6 +15,7 @@ from pytest_ltm._core.model.judge import (
     parse_grade,
 )
 from pytest_ltm._core.model.score import Unscored
+from pytest_ltm.testing import FakeJudge
 
 FORGED = st.sampled_from(
     [

@@ -14,7 +14,6 @@ from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.api.scenarios import (
     Ask,
     Definition,
-    FakeJudge,
     Wait,
     from_json,
     to_json,
@@ -28,6 +27,7 @@ from pytest_ltm.datasets.interchange import (
 )
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
+from pytest_ltm.testing import FakeJudge
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WHOLE: list[dict[str, Any]] = [

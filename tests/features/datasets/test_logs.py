@@ -11,13 +11,14 @@ from typing import Any, cast
 import pytest
 
 from pytest_ltm.api.model import Score, Unscored
-from pytest_ltm.api.scenarios import Ask, Definition, FakeJudge, Wait
+from pytest_ltm.api.scenarios import Ask, Definition, Wait
 from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import log_file as _file
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.logs.log_suite import LogsSuite
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
+from pytest_ltm.testing import FakeJudge
 
 
 def turn(content: str, role: str = "user", **more: Any) -> dict[str, Any]:

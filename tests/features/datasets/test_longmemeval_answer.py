@@ -9,13 +9,14 @@ import pytest
 from longmemeval_files import records, written
 
 from pytest_ltm.api.model import Score, Unscored
-from pytest_ltm.api.scenarios import FakeJudge, Judge
+from pytest_ltm.api.scenarios import Judge
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval.evaluation import (
     LongMemEvalAnswer,
     prompt_for,
     retrieval_figures,
 )
+from pytest_ltm.testing import FakeJudge
 
 ENTRIES = {
     "kiln": "knowledge_update",

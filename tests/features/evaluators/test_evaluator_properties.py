@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm.api.model import Score, Unscored
-from pytest_ltm.api.scenarios import FakeJudge, parse_grade
+from pytest_ltm.api.scenarios import parse_grade
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,
@@ -28,6 +28,7 @@ from pytest_ltm.evaluators import (
     RecallsJoke,
     SaysAtEachTrigger,
 )
+from pytest_ltm.testing import FakeJudge
 
 MENU = Menu(
     ("Grilled Trout with Almonds", "Onion Soup", "Plum Cake"),

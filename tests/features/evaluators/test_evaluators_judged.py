@@ -9,7 +9,7 @@ from test_evaluators_recall import EXCUSES, JOKES, QUOTE, joke
 from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WAITER
 
 from pytest_ltm.api.model import Score, Unscored
-from pytest_ltm.api.scenarios import FakeJudge, Inquiry, LtmJudge
+from pytest_ltm.api.scenarios import Inquiry, LtmJudge
 from pytest_ltm.api.storage import JudgeError
 from pytest_ltm.evaluators import (
     PlaysGuest,
@@ -18,6 +18,7 @@ from pytest_ltm.evaluators import (
     RecallsSteps,
     SaysAtEachTrigger,
 )
+from pytest_ltm.testing import FakeJudge
 
 
 @dataclass

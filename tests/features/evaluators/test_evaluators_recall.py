@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_ltm.api.model import Exchange, Score, Unscored
-from pytest_ltm.api.scenarios import PROMPTS, FakeJudge, Inquiry
+from pytest_ltm.api.scenarios import PROMPTS, Inquiry
 from pytest_ltm.evaluators import (
     AppliesRule,
     QuoteAtReply,
@@ -14,6 +14,7 @@ from pytest_ltm.evaluators import (
     RecallsSteps,
     SaysAtEachTrigger,
 )
+from pytest_ltm.testing import FakeJudge
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm.api.model import Score, Unscored
-from pytest_ltm.api.scenarios import FakeJudge
 from pytest_ltm.evaluators import (
     Menu,
     PlaysGuest,
@@ -13,6 +12,7 @@ from pytest_ltm.evaluators import (
     read_order,
     recalls_drink,
 )
+from pytest_ltm.testing import FakeJudge
 
 PRINTED = """Waiter: Good evening, please have a look:
 
