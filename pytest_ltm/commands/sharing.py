@@ -39,7 +39,7 @@ from pytest_ltm.commands.arguments import (
     add_runs,
 )
 from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.run_loading import LoadedRun, read_run, results_in
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
@@ -230,17 +230,11 @@ def add_write_arguments(parser: ArgumentParser) -> None:
 def write_report(arguments: Namespace) -> int:
     """Write one self-contained HTML file about one or more runs. It opens offline."""
     folders = [find_run(text, arguments.ltm_dir) for text in arguments.runs or [LATEST]]
-    build_report(folders, arguments.output)
+    damages = build_report(folders, arguments.output)
     print(f"{arguments.output} ({arguments.output.stat().st_size / 1_000_000:.1f} MB)")
-    status = 0
-    for folder in folders:
-        for conversation in results_in(folder)[0]:
-            damage = conversation.damage()
-            if damage:
-                text = redact_secrets(f"left out of the report: {damage}")
-                print(text, file=sys.stderr)
-                status = 1
-    return status
+    for damage in damages:
+        print(redact_secrets(f"left out of the report: {damage}"), file=sys.stderr)
+    return 1 if damages else 0
 
 
 # --- export

@@ -218,6 +218,8 @@ class Parcels:
     """The conversations whose time line did not fit."""
     asked: dict[int, int] = field(default_factory=dict)
     """Tokens before the last question of each example, by key."""
+    damages: list[str] = field(default_factory=list)
+    """What is wrong with the journals that are left out."""
 
     def add(self, conversation: ConversationEntry) -> None:
         """Pack a conversation."""
@@ -251,6 +253,8 @@ class Parcels:
     ) -> None:
         """Pack the listed examples, TOGETHER at a time."""
         damage = "" if record else conversation.folder.damage()
+        if damage:
+            self.damages.append(damage)
         unanswered = list(record.unanswered.values()) if record else []
         expected = expected_answers(definitions)
         for first in range(0, len(conversation.rows), TOGETHER):
@@ -322,22 +326,22 @@ def build_report(
     *,
     most: int = MOST_EXAMPLES,
     lines: int = LINES,
-) -> None:
+) -> list[str]:
     """Write one self-contained HTML file about these runs, given as folders or already loaded.
 
     `most`: the most examples listed; `lines`: the most bytes of time lines. Discrepancies found in a run folder are
-    noted at the head of the page. Raises LtmError if a folder holds no results, or if the file cannot be written.
+    noted at the head of the page. Returns what is wrong with the journals that are left out. Raises LtmError if a
+    folder holds no results, or if the file cannot be written.
     """
     material = report_material([read_marked_run(run) for run in runs])
-    write_output(out, render_page(material, most, lines))
+    parcels = pack_conversations(material, most, lines)
+    write_output(out, render_page(material, parcels))
+    return parcels.damages
 
 
-def render_page(material: Material, most: int, lines: int) -> bytes:
-    """Return the page as bytes."""
-    style = read_assets(STYLES)
-    script = read_assets(SCRIPTS)
-    shown_keys = worst_examples(material, most)
-    parcels = Parcels(shown_keys, lines)
+def pack_conversations(material: Material, most: int, lines: int) -> Parcels:
+    """Return all conversations, packed; `most` and `lines`: as in `build_report`."""
+    parcels = Parcels(worst_examples(material, most), lines)
     # The first of each column, then the second: even if time lines are left out, each
     # column shows one.
     columns = group_by(material.conversations, lambda entry: entry.series).values()
@@ -345,6 +349,14 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
         for entry in entries:
             if entry:
                 parcels.add(entry)
+    return parcels
+
+
+def render_page(material: Material, parcels: Parcels) -> bytes:
+    """Return the page as bytes."""
+    style = read_assets(STYLES)
+    script = read_assets(SCRIPTS)
+    shown_keys = parcels.shown
     last = largest_span_label(material.series)
     broken = breaking_points(material, shown_keys)
     versus = _first_compared(material)
