@@ -363,7 +363,7 @@ def _check_source(source: AgentSource) -> None:
     if not (isinstance(definition, type) or is_function):
         raise AgentError(
             f"agent {source.spec!r} is {airlock.shown(definition)}, made where its module is imported: in a process of "
-            "its own (--ltm-agent-process) it would be another one. Name a class or a plain function"
+            "its own (--ltm-agent-process) it would be a different object. Name a class or a plain function"
         )
 
 

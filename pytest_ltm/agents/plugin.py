@@ -30,7 +30,7 @@ def _readers() -> list[AgentKind]:
         _READER(
             "window",
             partial(policy, "window"),
-            "The same reader, seeing only the last 8,000 tokens (any number does).",
+            "The same reader, seeing only the last 8,000 tokens (or any other number).",
             "8k",
         ),
         _READER(
@@ -85,7 +85,7 @@ def _controls() -> list[AgentKind]:
         AgentKind(
             "oracle",
             lazy(f"{_AGENTS}.controls:make_oracle"),
-            "Gives the answers that scenarios tell it, as far as it sees what they depend on. A control.",
+            "Gives the expected answers whose needles it still sees. A control.",
             control=True,
             embedded=True,
         ),

@@ -199,7 +199,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     max_message_tokens: int = MAX_MESSAGE_TOKENS
     reads: Callable[[], TokenEstimator] = TokenEstimator
     """Creates, for one conversation, the counter of the tokens sent for each reply."""
-    policy: str = "each message alone, as nobody knows what else the agent reads"
+    policy: str = "each message alone, as the rest of its prompt is unknown"
     """A phrase for what the agent reads for a reply."""
     answers: Callable[[], Any] = FORGETS_NOTHING
     """Creates the stand-in that answers.
@@ -264,7 +264,9 @@ def _chat_profile(offer: Offer) -> Profile:
     window = context.context
     reply_limit = offer.model.max_tokens
     if window is None:
-        words = "the whole conversation, as nobody knows the model's own limit without context=N,"
+        words = (
+            "the whole conversation, as the model's limit is unknown without context=N,"
+        )
         answers = FORGETS_NOTHING
     else:
         words = f"the newest {window:,} tokens,"

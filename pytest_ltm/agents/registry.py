@@ -116,7 +116,7 @@ def _look_up(
     otherwise = "any other is a dotted path such as mypkg.bot:Bot"
     raise AgentError(
         f"unknown agent {spec!r}."
-        + (suggestion or f" There are {', '.join(names)}; {otherwise}.")
+        + (suggestion or f" Choose from {', '.join(names)}; {otherwise}.")
     )
 
 

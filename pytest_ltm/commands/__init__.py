@@ -348,7 +348,7 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
             if name not in installed:
                 hint = did_you_mean(name, installed)
                 raise ConfigurationError(
-                    f"-p no:{name}: there is no such feature.{hint} There are {', '.join(installed)}."
+                    f"-p no:{name}: there is no such feature.{hint} Choose from {', '.join(installed)}."
                 )
         leave_out_features(names)
         _left_out.update(names)
@@ -412,7 +412,7 @@ def _refuse_unknown(name: str) -> int:
     meant = _meant_command(name)
     suggestion = f" Did you mean {meant!r}?" if meant else ""
     print(
-        f"{PROGRAM}: there is no command {name!r}.{suggestion} There are {', '.join(names)}.",
+        f"{PROGRAM}: there is no command {name!r}.{suggestion} Choose from {', '.join(names)}.",
         file=sys.stderr,
     )
     return USAGE

@@ -112,7 +112,7 @@ def _read_limit(words: str) -> tuple[Kind, float]:
     else:
         hint = did_you_mean(name, KINDS)
         raise ConfigurationError(
-            f"--at-most={words}: there is no kind {name!r}.{hint} There are {', '.join(KINDS)}"
+            f"--at-most={words}: there is no kind {name!r}.{hint} Choose from {', '.join(KINDS)}"
         )
     try:
         number = float(share.removesuffix("%"))

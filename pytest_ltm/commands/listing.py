@@ -30,7 +30,7 @@ def list_bundled(arguments: Namespace) -> int:
     if arguments.what not in LISTS:
         hint = did_you_mean(arguments.what, LISTS)
         raise ConfigurationError(
-            f"there is no list {arguments.what!r}.{hint} There are {', '.join(LISTS)}."
+            f"there is no list {arguments.what!r}.{hint} Choose from {', '.join(LISTS)}."
         )
     if arguments.expand is not None:
         if arguments.what != "agents":

@@ -324,7 +324,7 @@ def _only_name(flag: str, chosen: str, existing: Iterable[str]) -> str:
     if not chosen and len(names) == 1:
         return names[0]
     problem = f"{chosen!r} is not one of them" if chosen else "say whose"
-    raise ConfigurationError(f"{flag}: {problem}. There are {', '.join(names)}")
+    raise ConfigurationError(f"{flag}: {problem}. Choose from {', '.join(names)}")
 
 
 def _asked_questions(

@@ -175,7 +175,7 @@ def _check_parts(item: Field, parts: frozenset[str], *, needed: str) -> None:
         raise item.fault(f"{error}. Write {{{{ and }}}} for braces.") from None
     for name in sorted(names - parts):
         raise item.fault(
-            f"nobody fills in {{{name}}}: known are {', '.join(sorted(parts))}. Write {{{{ and }}}} for braces."
+            f"unknown placeholder {{{name}}}. Choose from {', '.join(sorted(parts))}. Write {{{{ and }}}} for braces."
         )
     if needed not in names:
         raise item.fault(f"does not name {{{needed}}}.")

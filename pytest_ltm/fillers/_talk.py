@@ -213,5 +213,5 @@ def _known_suite(name: str) -> str:
     names = list(filter(suite_generators, built_in_names()))
     raise FillerError(
         f"filler 'varied:{name}': {name!r} is not a suite whose texts other people can tell."
-        f"{did_you_mean(name, names)} There are {', '.join(names)}"
+        f"{did_you_mean(name, names)} Choose from {', '.join(names)}"
     )

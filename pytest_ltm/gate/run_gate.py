@@ -230,7 +230,7 @@ def check_items(
             names_there = ", ".join(sorted(names)) or "none"
             _refuse_rule(
                 rule,
-                f"this run has no {scope.kind} {scope.name!r}.{near} There is {names_there}",
+                f"this run has no {scope.kind} {scope.name!r}.{near} Choose from {names_there}",
             )
         # The rule applied to an unchanged result: could it ever detect anything?
         pairs = []

@@ -103,7 +103,7 @@ def find_judge(spec: str, *, base: Path | None = None) -> NamedJudge | None:
     hint = suggest_provider(spec) or did_you_mean(spec, names)
     if not is_dotted(spec):
         raise ConfigurationError(
-            f"unknown judge {spec!r}.{hint} There are {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
+            f"unknown judge {spec!r}.{hint} Choose from {', '.join(names)}; any other is a dotted path, as mypkg:Judge"
         )
     result = DottedPath(
         spec, what="judge", error=ConfigurationError, hint=hint

@@ -30,7 +30,7 @@ _CHEATS = (
     (
         "fixed",
         "1",
-        "Always takes the first option, or the first item of a list; any number does, and `fixed:last`.",
+        "Always takes the first option, or the first item of a list; or any other number, or `fixed:last`.",
     ),
     (
         "random",

@@ -176,8 +176,8 @@ class ConcurrentRunner:
         if computed > MUCH and computed > seconds / 4:
             agent = max(self._busy, key=self._busy.__getitem__)
             result.append(
-                f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: what "
-                "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
+                f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: concurrency "
+                "does not speed up computing. Workers (-n) use other cores"
             )
         # An async agent that blocks stops the loop shared by all of them.
         for agent_name, blocked in blocked_seconds().items():

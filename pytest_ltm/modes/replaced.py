@@ -52,7 +52,7 @@ def _sentences(traceback: TracebackType | None) -> Iterator[str]:
     for code, replaced in names.items():
         place = f"{code.co_filename}:{code.co_firstlineno}"
         parts = join_some(replaced, _MOST_NAMED)
-        yield f"ltm: {place} stands in the place of Python's own {parts}, and {_CURE}"
+        yield f"ltm: {place} replaces Python's own {parts}, and {_CURE}"
 
 
 def replaced_parts(codes: list[CodeType]) -> Iterator[tuple[str, CodeType]]:

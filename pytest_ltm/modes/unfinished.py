@@ -75,9 +75,7 @@ class Unfinished:
         ]
         spent = f", ${sum(costs):.4f}" if costs else ""
         share = f"{len(rows_done)} of {total} examples are done"
-        write_line(
-            f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True
-        )
+        write_line(f"ended early: {share}, {tokens:,} tokens sent{spent}", yellow=True)
         took = self._report.agent_seconds
         # An agent reported some usage, or was a person, whose time is valuable.
         paid = any(

@@ -188,7 +188,8 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
             )
         if called not in ENDPOINTS:
             raise AgentError(
-                f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
+                f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} "
+                f"Choose from {', '.join(ENDPOINTS)}; "
                 f"any other is an address: {example}"
             )
         where = ENDPOINTS[called]

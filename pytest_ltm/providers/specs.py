@@ -55,7 +55,7 @@ class Spec(Struct, frozen=True):
                     keys = ""
                 hint = did_you_mean(name, known)
                 raise AgentError(
-                    f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}."
+                    f"{where}: unknown parameter {name!r}.{hint}{keys} Choose from {', '.join(known)}."
                 )
             if dot:
                 held = values.setdefault(group, {})

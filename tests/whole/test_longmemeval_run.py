@@ -291,7 +291,7 @@ def test_of_several_agents_one_is_exported(
     capsys.readouterr()
 
     assert main(["data", "longmemeval-export", "latest"]) == 2
-    assert "--agent: say whose. There are bot_Bot, silent" in capsys.readouterr().err
+    assert "--agent: say whose. Choose from bot_Bot, silent" in capsys.readouterr().err
     assert main(["data", "longmemeval-export", "latest", "--agent=silent"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "question_id": "kiln",

@@ -36,7 +36,7 @@ def test_who_replaced_a_part_of_python_is_named_below_the_error(
     text = run.stdout.str() + run.stderr.str()
     place = project.path / "bot.py"
     assert run.ret == pytest.ExitCode.INTERNAL_ERROR
-    assert f"ltm: {place}:4 stands in the place of Python's own {part}" in text
+    assert f"ltm: {place}:4 replaces Python's own {part}" in text
     assert "--ltm-agent-process" in text
 
 
@@ -50,7 +50,7 @@ def test_it_is_named_while_plugins_are_configured_too(project: Project) -> None:
     )
     run = project.ltm(agent="bot:Bot", subprocess=True)
     text = run.stdout.str() + run.stderr.str()
-    assert "stands in the place of Python's own json.dumps" in text
+    assert "replaces Python's own json.dumps" in text
 
 
 @pytest.mark.parametrize("part", ["json.loads", "os.fsync"])

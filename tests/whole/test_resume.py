@@ -169,7 +169,7 @@ def test_what_is_done_and_how_to_go_on_is_told(pets: Project) -> None:
     name = latest_run(pets.path).name
     result.stdout.fnmatch_lines(
         [
-            "ended early: * of 3 examples are done, * tokens were said",
+            "ended early: * of 3 examples are done, * tokens sent",
             f"resume with: *={name}",
         ]
     )

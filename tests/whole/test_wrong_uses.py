@@ -53,7 +53,7 @@ COMMANDS = {
     "--ltm-agent=echo --ltm-filler=trivai": "--ltm-filler: unknown filler 'trivai'. Did you mean 'trivia'?",
     "--ltm-agent=echo --ltm-filler=trivia:no.txt": "filler file 'no.txt' cannot be read (No such file or directory)",
     "--ltm-agent=echo --ltm-scoring=v4": "--ltm-scoring: 'v4' is not one of current, v3.5, paper",
-    "--ltm-agent=echo --ltm-judge=gpt-4o": "unknown judge 'gpt-4o'. A model is named with its provider: 'openai:gpt-4o'. There are none, * openai:MODEL",
+    "--ltm-agent=echo --ltm-judge=gpt-4o": "unknown judge 'gpt-4o'. A model is named with its provider: 'openai:gpt-4o'. Choose from none, * openai:MODEL",
     "--ltm-agent=echo --ltm-judge=rules?votes=2": "--ltm-judge: votes: 2 may be tied; use an odd number",
     "--ltm-agent=echo --ltm-time=fast": "--ltm-time: 'fast' is not one of simulated, jump, signal, sleep",
     "--ltm-agent=echo --ltm-reply-timeout=soon": "'soon' is not a number of seconds; 0 means no limit",
@@ -172,8 +172,8 @@ YAML = {
 }
 
 LTM = {
-    "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? There are try, init, list, check-agent, *",
-    "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? There are suites, scenarios, agents, commands.",
+    "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? Choose from try, init, list, check-agent, *",
+    "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? Choose from suites, scenarios, agents, commands.",
     "data locomo": "ltm: there is no command 'data locomo'. Did you mean 'data locomo-check'?",
     "lab trend nowhere": "ltm lab trend: there is no run 'nowhere': there are no runs in .ltm/runs",
     "show nowhere": "ltm show: there is no run 'nowhere': there are no runs in .ltm/runs",

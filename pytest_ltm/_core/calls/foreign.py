@@ -313,9 +313,9 @@ def _cure(error: BaseException) -> str:
     if not any(sign in text for sign in _OTHER_LOOP):
         return cure_for(error)
     if blocker := lost_by():
-        return f". {blocker} has blocked the event loop for good to which this belongs"
+        return f". {blocker} has permanently blocked the event loop that this uses"
     return (
-        f". A loop is run within the call, and what it shares with other conversations belongs to another. "
+        f". The call runs a loop of its own, but what it shares with other conversations belongs to another loop. "
         f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
     )
 

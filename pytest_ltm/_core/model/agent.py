@@ -456,7 +456,7 @@ NOT_RESTORABLE = (
 
 
 NOT_ASKED_ALONE = (
-    "after a question the agent cannot be as it was before: it is neither AnswersAlone (answer_alone) nor Stateless "
+    "the agent cannot return to its state before a question: it is neither AnswersAlone (answer_alone) nor Stateless "
     "(stateless = True) nor Checkpointable (save, load), nor both Resettable (reset) and AcceptsHistory (accept)"
 )
 

@@ -916,7 +916,7 @@ class Ltm:
         finding: Check | None = hook(rule=rule, wanted=expected, calls=calls)
         if finding is None:
             raise ConfigurationError(
-                "nothing here compares calls: the feature 'acting' is left out. Have it again"
+                "nothing here compares calls: the feature 'acting' is disabled. Enable it"
             )
         if not finding.ok:
             finding = replace(finding, label=f"{finding.label}{self._told_before()}")

@@ -248,7 +248,7 @@ NO_COMPACTION = (
     "the agent cannot compact: it has no compact() (Compacts). One with a reset() can, as "
     "compacting:SPEC"
 )
-NO_USERS = "the agent cannot be told whose a message is: its reply() has no parameter `user` (SeparatesUsers)"
+NO_USERS = "the agent cannot be told who sends a message: its reply() has no parameter `user` (SeparatesUsers)"
 
 
 def cannot_come_back(capabilities: frozenset[str]) -> str:

@@ -357,7 +357,7 @@ class Tools(Sequence[Tool]):
         if tool is not None:
             return tool.complaint(arguments)
         names = [tool.name for tool in self._tools]
-        return f"there is no tool {name!r}.{did_you_mean(name, names)} There is {', '.join(names) or 'none'}"
+        return f"there is no tool {name!r}.{did_you_mean(name, names)} Available: {', '.join(names) or 'none'}"
 
     def _carry_out(self, name: str, arguments: Mapping[str, Any]) -> str:
         tool = self._find(name)

@@ -100,8 +100,8 @@ def _speech_of(reply: str, tags: tuple[str, ...]) -> str:
     speech: str | None = current_hooks().pytest_ltm_speech(reply=reply, tags=tags)
     if speech is None:
         raise ConfigurationError(
-            "nothing here tells speech from thoughts: the feature 'language' is left out. "
-            "Have it again, or read replies as they come: --ltm-thoughts=keep"
+            "speech cannot be told from thoughts: the feature 'language' is disabled. "
+            "Enable it, or read replies as they come: --ltm-thoughts=keep"
         )
     return speech
 

@@ -60,7 +60,7 @@ def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
         where = value_source(config, "--ltm-suite")
         raise pytest.UsageError(
             f"{where}: {text}: there is no data set {name!r}."
-            f"{did_you_mean(name, datasets)} There are {', '.join(datasets)}"
+            f"{did_you_mean(name, datasets)} Choose from {', '.join(datasets)}"
         )
     if dataset is None:
         return None

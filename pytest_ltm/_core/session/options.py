@@ -251,7 +251,7 @@ OPTIONS = (
     Option(
         "--ltm-count",
         "MODE",
-        "what counts towards spans beside messages: 4 tokens a reply (told), replies up to their message's length "
+        "what counts towards spans, messages apart: 4 tokens per reply (told), replies up to their message's length "
         "(capped), all of them; or only filler",
         parse=lazy_parser("_core.model.transcript:read_count"),
     ),
@@ -273,7 +273,7 @@ OPTIONS = (
     Option(
         "--ltm-compact",
         "every:TOKENS|at:SHARE",
-        "the agent compacts after every 8k tokens, say, or at 0.5 of each span: what is left of what it was told?",
+        "compact the agent every 8k tokens, say, or at 0.5 of each span, to see what it still remembers",
         group=OptionGroup.AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_compact_option"),
     ),

@@ -254,7 +254,7 @@ def cure_for(error: BaseException) -> str:
         return ". It reads from the keyboard, which nobody uses here: return the reply instead"
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
-        return f". Install it into {sys.prefix}, or mend the name {package!r}"
+        return f". Install it into {sys.prefix}, or correct the name {package!r}"
     if isinstance(error, ImportError) and "relative import" in text_of(error):
         return ". Name it with its package, from the folder above: 'package.module:Bot'"
     if isinstance(error, KeyError) and _is_of_environment(error):

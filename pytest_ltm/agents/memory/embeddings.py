@@ -179,7 +179,7 @@ def make_embeds(
         return partial(EmbeddingClient, chosen), chosen
     if ":" not in index and "." not in index:
         raise AgentError(
-            f"there is no index {index!r}.{did_you_mean(index, _NAMES)} There are {', '.join(_NAMES)}"
+            f"there is no index {index!r}.{did_you_mean(index, _NAMES)} Choose from {', '.join(_NAMES)}"
         )
     function = DottedPath(index, what="index", error=AgentError).resolve()
     if not callable(function):

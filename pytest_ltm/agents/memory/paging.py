@@ -350,7 +350,7 @@ class Paging(Thinks):
         arguments = call.arguments
         if call.tool not in tools:
             raise _Failed(
-                f"there is no tool {call.tool!r}.{did_you_mean(call.tool, tools)} There are {', '.join(tools)}"
+                f"there is no tool {call.tool!r}.{did_you_mean(call.tool, tools)} Choose from {', '.join(tools)}"
             )
         if arguments is None:
             raise _Failed("the arguments are not a JSON object")
@@ -401,7 +401,7 @@ class Paging(Thinks):
         room = self._settings.notebook.size
         if block not in self._core:
             raise _Failed(
-                f"there is no block {block!r}. There are {', '.join(self._core)}"
+                f"there is no block {block!r}. Choose from {', '.join(self._core)}"
             )
         content = self._core[block]
         if adds:

@@ -324,7 +324,7 @@ def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
 def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
     """Return the settings of a preset; AgentError (in a file, with the place) if there is none."""
     if name not in PRESETS:
-        message = f"there is no preset {name!r}.{_spelling_hint(name, PRESETS)} There are {', '.join(PRESETS)}."
+        message = f"there is no preset {name!r}.{_spelling_hint(name, PRESETS)} Choose from {', '.join(PRESETS)}."
         raise AgentError(message) if place is None else place.fault(message)
     file = load_yaml(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])
     return _override_settings(MemorySettings(), file["parameters"].mapping())

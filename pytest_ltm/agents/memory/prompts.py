@@ -80,7 +80,7 @@ def _check_parts(field: Field, parts: set[str]) -> None:
     listed = ", ".join(f"{{{part}}}" for part in sorted(parts))
     for name in sorted(names - parts):
         raise field.fault(
-            f"nobody fills in {{{name}}}: known are {listed}. Write {{{{ and }}}} for braces."
+            f"unknown placeholder {{{name}}}. Choose from {listed}. Write {{{{ and }}}} for braces."
         )
     if not names:
         raise field.fault(f"names none of {listed}.")

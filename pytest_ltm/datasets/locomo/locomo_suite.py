@@ -401,7 +401,7 @@ def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
         if name not in by_name:
             raise ConfigurationError(
                 f"--ltm-suite=locomo?conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
-                f"There are {', '.join(sample.id for sample in data.samples)}"
+                f"Choose from {', '.join(sample.id for sample in data.samples)}"
             )
     if not names:
         return data.samples

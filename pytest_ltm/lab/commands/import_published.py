@@ -80,7 +80,7 @@ def import_published(arguments: Namespace) -> int:
     for ref in arguments.ref:
         if ref not in branches:
             raise ConfigurationError(
-                f"--ref: no results of branch {ref!r}. There are {', '.join(branches)}"
+                f"--ref: no results of branch {ref!r}. Choose from {', '.join(branches)}"
             )
     published_results = [
         row
@@ -91,7 +91,7 @@ def import_published(arguments: Namespace) -> int:
     if not published_results:
         names = ", ".join(sorted({row.benchmark for row in all_results}))
         raise ConfigurationError(
-            f"--benchmark: no results of {arguments.benchmark!r}. There are {names}"
+            f"--benchmark: no results of {arguments.benchmark!r}. Choose from {names}"
         )
     rows = merge_branches(published_results)
     conversations = import_conversations(rows, read_run_stats(arguments.files))

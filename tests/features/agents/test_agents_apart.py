@@ -348,7 +348,8 @@ def test_a_process_that_died_is_followed_by_one_that_is_put_back() -> None:
 @pytest.mark.parametrize("name", ["instance", "closed"])
 def test_what_only_exists_here_is_refused_with_the_way_out(name: str) -> None:
     with pytest.raises(
-        AgentError, match=r"it would be another one\. Name a class or a plain function"
+        AgentError,
+        match=r"it would be a different object\. Name a class or a plain function",
     ):
         find_agent(f"apart_bots:{name}", apart=Processes(every=True))
 

@@ -110,7 +110,7 @@ def test_a_misspelt_name_is_corrected() -> None:
 def test_a_name_like_no_other_is_told_which_there_are() -> None:
     text = unknown("zzzz")
     assert (
-        "There are agree, anthropic, bm25, candidates, claude-code, cmd, codex, "
+        "Choose from agree, anthropic, bm25, candidates, claude-code, cmd, codex, "
         in text
     )
     assert "mypkg.bot:Bot" in text

@@ -522,7 +522,7 @@ def test_in_each_role_models_are_sent_the_words_of_the_file(
     [
         ("fact: {system: x}", "Did you mean 'facts'"),
         ("facts: {users: x}", "Did you mean 'user'"),
-        ("facts: {user: '{said} {name}'}", r"nobody fills in \{name\}"),
+        ("facts: {user: '{said} {name}'}", r"unknown placeholder \{name\}"),
         ("facts: {user: List them.}", r"names none of \{said\}"),
         ("facts: {user: '{said'}", "braces"),
         ("facts: {system: 3}", "a non-empty text"),

@@ -83,7 +83,7 @@ def test_who_never_ends_is_ended_after_ten_steps() -> None:
         (calls("send_message", message=3), "message is a text"),
         (
             calls("core_memory_append", name="humans", content="x"),
-            "There are persona, human",
+            "Choose from persona, human",
         ),
         (
             calls("core_memory_append", name="human", content="x" * 2001),

@@ -321,4 +321,4 @@ def test_a_word_that_is_near_to_no_command_is_not_taken_for_one(
     capsys: pytest.CaptureFixture[str], typed: str
 ) -> None:
     assert main([typed]) != 0
-    assert f"there is no command {typed!r}. There are try," in capsys.readouterr().err
+    assert f"there is no command {typed!r}. Choose from try," in capsys.readouterr().err

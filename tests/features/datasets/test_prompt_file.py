@@ -57,12 +57,12 @@ def test_texts_are_read_as_they_stand(file: Path) -> None:
     ("content", "fault"),
     [
         ("question: 'Where?'", r"does not name \{question\}"),
-        ("question: '{question} {nothing}'", r"nobody fills in \{nothing\}"),
+        ("question: '{question} {nothing}'", r"unknown placeholder \{nothing\}"),
         ("judge: {default: 'x'}", r"does not name \{answer\}"),
         ("judge: {other: '{answer}'}", "other"),
         ("question: '{question'", "braces"),
         ("question: {other: '{question}'}", "other"),
-        ("question: {abstention: '{question} {a}'}", r"nobody fills in \{a\}"),
+        ("question: {abstention: '{question} {a}'}", r"unknown placeholder \{a\}"),
         ("parameters: {temperature: 0}", "holds no prompt"),
         ("words: x", "words"),
         ("parameters: 7\nopening: x", "names and values"),
@@ -230,12 +230,12 @@ def test_questions_of_locomo_are_asked_in_the_words_of_their_category(
 @pytest.mark.parametrize(
     ("content", "options", "fault"),
     [
-        ("question: '{question} {date}'", {}, r"nobody fills in \{date\}"),
-        ("question: {default: '{question} {a}'}", {}, r"nobody fills in \{a\}"),
+        ("question: '{question} {date}'", {}, r"unknown placeholder \{date\}"),
+        ("question: {default: '{question} {a}'}", {}, r"unknown placeholder \{a\}"),
         (
             "question: {adversarial: '{question} {a}'}",
             {"asking": "free"},
-            r"nobody fills in \{a\}",
+            r"unknown placeholder \{a\}",
         ),
         ("judge: {events: '{answer}'}", {}, "events"),
     ],

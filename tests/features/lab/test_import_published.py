@@ -488,7 +488,7 @@ def test_benchmarks_can_be_chosen_by_the_beginning_of_their_names(
         main(["data", "import-published", str(file), "--benchmark", "Benchmark 9"]) == 2
     )
     assert (
-        "There are Benchmark 1 - 1k Filler, Benchmark 3 - 32k"
+        "Choose from Benchmark 1 - 1k Filler, Benchmark 3 - 32k"
         in capsys.readouterr().err
     )
 
@@ -550,7 +550,7 @@ def test_a_branch_alone_can_be_chosen(
         assert main(["data", "import-published", str(file), "--ref", ref]) == 0
         assert total in capsys.readouterr().out
     assert main(["data", "import-published", str(file), "--ref", "v9"]) == 2
-    assert "There are main, paper" in capsys.readouterr().err
+    assert "Choose from main, paper" in capsys.readouterr().err
 
 
 @pytest.mark.slow
