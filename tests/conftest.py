@@ -324,14 +324,10 @@ def pytest_pyfunc_call() -> Iterator[None]:
 
 
 @pytest.fixture
-def pytester(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> pytest.Pytester:
-    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    from alone import alone, find_distributions
+def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the sessions that a test starts load only pytest's plugins, xdist and ours: all others take longer."""
+    from alone import alone
 
-    # for runs within this process
-    monkeypatch.setattr(importlib.metadata, "distributions", find_distributions)
     for name in (
         "PYTEST_ADDOPTS",
         "PYTEST_XDIST_WORKER",
@@ -341,6 +337,19 @@ def pytester(
         monkeypatch.delenv(name, raising=False)
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def pytester(
+    pytester: pytest.Pytester,
+    few_plugins: None,  # noqa: ARG001 - for its effect
+    monkeypatch: pytest.MonkeyPatch,
+) -> pytest.Pytester:
+    """A folder of its own, and few plugins in what is run there."""
+    from alone import find_distributions
+
+    # for runs within this process
+    monkeypatch.setattr(importlib.metadata, "distributions", find_distributions)
     return pytester
 
 

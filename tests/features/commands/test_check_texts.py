@@ -55,6 +55,7 @@ def test_scenarios_without_a_score_in_one_run_are_left_out() -> None:
 
 @WHOLE_RUN
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_plugins")
 def test_a_table_of_the_answers_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from alone import alone
 
 from pytest_ltm.agents.project import MOST_FILES
 from pytest_ltm.api.storage import LtmError, write_output
@@ -30,7 +29,11 @@ WRITTEN = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    tmp_path: Path,
+    few_plugins: None,  # noqa: ARG001 - for its effect
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -411,7 +414,6 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
             check=False,
             capture_output=True,
             text=True,
-            env={**os.environ, **alone()},
         )
         assert ran.returncode == status, ran.stdout
         assert status == 0 or "total 0.00 of 1" in ran.stdout
