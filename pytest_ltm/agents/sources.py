@@ -26,6 +26,7 @@ from pytest_ltm.agents.capabilities import (
     accepts_arguments,
     capabilities_of,
     closing_method,
+    protocol_members,
     register_control,
     required_parameters,
 )
@@ -39,6 +40,7 @@ from pytest_ltm.agents.replying import (
 from pytest_ltm.agents.signatures import signature_of
 from pytest_ltm.api.calls import ForeignCaller, has_thread, is_count, shares_loop, shown
 from pytest_ltm.api.model import (
+    CAPABILITIES,
     RAW,
     Agent,
     Call,
@@ -536,25 +538,6 @@ def _quote_names(names: list[str]) -> str:
 
 # --- Shared by agents in front of processes, servers and other agents.
 
-_METHODS = {
-    "Resettable": ("reset",),
-    "AcceptsHistory": ("accept",),
-    "Checkpointable": ("save", "load"),
-    "KeepsUsers": ("begin_session",),
-    "SeparatesUsers": ("reply",),
-    "AnswersAlone": ("answer_alone",),
-    "Compacts": ("compact",),
-    "TimeAware": ("tell_time",),
-    "ShowsRetrieval": ("retrieved",),
-    "ReportsUsage": ("usage",),
-    "ShowsContext": ("in_context",),
-    "ShowsWrites": ("written",),
-    "Settles": ("settle",),
-    "DeletesRecords": ("delete",),
-    "CountsTokens": ("count_tokens",),
-    "AcceptsImages": ("reply_with_images",),
-    "Configured": ("configuration",),
-}
 # Characters of a foreign text that errors show.
 _SHOWN = 120
 
@@ -566,10 +549,10 @@ def grant_capabilities(
 
     Set on the instance, because isinstance counts any member as a capability.
     """
-    for name, methods in _METHODS.items():
-        for method in methods:
-            if name in having and hasattr(agent, f"_{method}"):
-                setattr(agent, method, getattr(agent, f"_{method}"))
+    for name in CAPABILITIES.keys() & having:
+        for member in protocol_members(CAPABILITIES[name]):
+            if hasattr(agent, f"_{member}"):
+                setattr(agent, member, getattr(agent, f"_{member}"))
     if "TakesTools" in having:
         agent.reply = _acting_reply(agent._reply_with_tools, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:
