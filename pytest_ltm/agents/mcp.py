@@ -89,16 +89,9 @@ _GIVEN = {
     "get": ("id", *SCOPE_PARTS),
     "size": (),
 }
-# Methods of a memory's life cycle (docs/lifecycle.md), which no conversation needs,
-# with their positional arguments.
-_LIFE = {
-    "maintain": (),
-    "update": ("id", "text"),
-    "export": (),
-    "list": (),
-    "get": ("id",),
-    "size": (),
-}
+# The methods for a memory's life cycle (docs/lifecycle.md), which conversations do not
+# need.
+_LIFE = ("maintain", "update", "export", "list", "get", "size")
 # The methods that a store must have, with their arguments: the first positional, the
 # others by name.
 _CALLS = {
@@ -342,9 +335,10 @@ class Server:
 
     def _life_method(self, name: str) -> Callable[..., Any]:
         """Return a method that calls a tool, with the scope only if the tool takes the user."""
+        positional = [part for part in _GIVEN[name] if part not in SCOPE_PARTS]
 
         def call(*values: Any) -> Any:
-            arguments = dict(zip(_LIFE[name], values, strict=True))
+            arguments = dict(zip(positional, values, strict=True))
             answer = self._call(name, {**self._scope_values, **arguments})
             tool = self._tools[name]
             return tool.records(answer) if tool.has_paths else answer

@@ -138,7 +138,8 @@ _QUOTE = lazy_pattern(
     re.DOTALL,
 )
 _SAID = lazy_pattern(r"say: '(.+)'", re.DOTALL)
-_LEG = lazy_pattern(
+# A leg of directions: from where, how far, in which direction, to where.
+LEG = lazy_pattern(
     r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
 )
 _STRAIGHT = lazy_pattern(
@@ -255,7 +256,7 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
             result = {"km": float(direction[1]), "direction": direction[2].lower()}
         case "locations_directions":
             # the text is an example of an answer, one leg per line
-            legs = _LEG.findall(_one_text(expected))
+            legs = LEG.findall(_one_text(expected))
             if not legs:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
             result = {

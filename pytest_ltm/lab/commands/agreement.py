@@ -17,6 +17,7 @@ from pytest_ltm import evaluators
 from pytest_ltm.api.model import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm.api.storage import DatasetError, lazy_pattern
 from pytest_ltm.commands.arguments import add_flags, add_json
+from pytest_ltm.datasets.published import LEG
 from pytest_ltm.datasets.rows import read_json_rows
 
 Row: TypeAlias = Mapping[str, Any]
@@ -230,9 +231,6 @@ def _code_version(row: Row) -> str:
 
 # --- The evaluator, and its answers, for each row of the published files
 
-_LEG = lazy_pattern(
-    r"From ([^,\n]+), go (\d+(?:\.\d+)?) ?km (\w+) to ([^.\n]+)\.", re.IGNORECASE
-)
 _SAID = lazy_pattern(r"(Test|Agent) \([^)]*\): ")
 
 
@@ -296,7 +294,7 @@ def spy_groups(row: Row) -> list[Group]:
 
 
 def _directions_evaluator(_row: Row, expected: Any, scoring: Scoring) -> Evaluator:
-    legs = _LEG.findall(str(expected[0]))
+    legs = LEG.findall(str(expected[0]))
     if not legs:
         raise _Unreadable("the true directions cannot be read")
     route = tuple(
