@@ -28,7 +28,7 @@ def write_skill(skills: Path) -> int:
     path = skills / NAME / TEXT.name
     if path.exists():
         raise ConfigurationError(
-            f"there already: {path}. No file is overwritten: remove it to get the current one"
+            f"already exists: {path}. No file is overwritten: remove it to get the current one"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(TEXT.read_text(encoding="utf-8"), encoding="utf-8")

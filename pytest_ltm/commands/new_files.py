@@ -28,7 +28,7 @@ class NewFiles:
         if existing:
             names = ", ".join(self._short_name(path) for path in existing)
             raise ConfigurationError(
-                f"there already: {names}. No file is overwritten. Move them, or name another folder: "
+                f"already exists: {names}. No file is overwritten. Move them, or name another folder: "
                 "ltm init FOLDER"
             )
         for path in paths:

@@ -144,7 +144,7 @@ def _load_from_code(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptF
     if not (texts["question"] or texts["judge"]):
         places = ", ".join(prompt.place for prompt in code.prompts[:5])
         raise DatasetError(
-            f"{path}: what its texts are filled in with is not known here ({places}). Copy them into a file of your own"
+            f"{path}: the values inserted into its texts are unknown ({places}). Copy the texts into your own file"
         )
     digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
     return PromptFile(name=path.name, sha256=digest, **texts)

@@ -59,7 +59,7 @@ class Bench:
     def feed_again(self, fact: Fact, scope: Scope) -> None:
         """Add a fact again with its original time in an import session; NotSupported without a time."""
         if not self.subject.takes("add", "at"):
-            raise NotSupported("add() takes no time, so nothing tells old from new")
+            raise NotSupported("add() takes no time, so old and new texts look alike")
         first_time = self.subject.now - 30 * DAY
         import_scope = Scope(user=scope.user, session="import")
         self.subject.add(fact.text, import_scope, at=first_time)

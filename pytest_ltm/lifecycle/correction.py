@@ -87,7 +87,7 @@ def prefer_what_the_user_said(bench: Bench) -> None:
     scope, fact, neighbour = _tell_two_facts(bench)
     guess = fact.renamed(bench.make_facts.value())
     if not bench.subject.takes("add", "role"):
-        bench.row.lacks("guess", "add() takes no role, so nothing tells who spoke")
+        bench.row.lacks("guess", "add() takes no role, so the speaker is unknown")
         return
     bench.tell_text(
         f"The name of your {fact.subject} is {guess.value}.", scope, role="assistant"

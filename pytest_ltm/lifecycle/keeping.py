@@ -110,9 +110,7 @@ def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
             if len(word) > 8
         )
         if not is_traced and not has_value and told_words * 2 < len(words):
-            return (
-                f"search({fact.question!r}) served {shown(hit.text)}, which nobody said"
-            )
+            return f"search({fact.question!r}) served {shown(hit.text)}, which was never said"
     return ""
 
 

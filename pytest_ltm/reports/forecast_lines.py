@@ -77,7 +77,7 @@ TYPICAL = (
     "filler, the list that it asks for. Other lengths change the output tokens and little else"
 )
 RETOLD = (
-    "told again: the history, after each question asked alone; what that costs depends on the agent. "
+    "told again: the history, after each question asked alone; the cost depends on the agent. "
     "answer_alone(message), or save() and load(state), avoids it"
 )
 CUT_SHORT = "stopped at a simulated answer (a failed assert or an error): the rest is not counted"

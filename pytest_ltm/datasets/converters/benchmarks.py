@@ -119,7 +119,7 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
         told_file = next(
             (candidate for candidate in shorter if candidate.is_file()), file
         )
-        counts["told: histories that their authors truncated"] += told_file != file
+        counts["played: histories truncated by their authors"] += told_file != file
         # by the ids of messages, which questions cite; filled while the sessions are
         # consumed
         turns: dict[int, str] = {}

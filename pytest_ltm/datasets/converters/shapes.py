@@ -323,7 +323,7 @@ def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
         fields: dict[str, Any] = {}
         for name, value in pairs:
             if name in fields and fields[name] != value:
-                clashes["guessed: keys that stand twice; the last value counts"] += 1
+                clashes["guessed: duplicate keys; the last value counts"] += 1
                 if value in (None, "", [], {}):
                     continue
             fields[name] = value

@@ -263,8 +263,7 @@ def _date_form(path: Path, chat_lines: Sequence[_ChatLine], order: str) -> DateF
         cure = "No date of the file tells. Say --dates=dmy or mdy"
         raise DatasetError(f"{path}:1: {first_date!r}: day or month first? {cure}")
     raise DatasetError(
-        f"{path}: its dates, such as {first_date!r}, are in no order of day and month, and no calendar, that "
-        "holds for all"
+        f"{path}: no order of day and month, in any calendar, fits all dates, such as {first_date!r}"
     )
 
 

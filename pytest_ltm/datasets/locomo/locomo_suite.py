@@ -54,7 +54,7 @@ PEOPLE = (
     "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
 )
 """The human scores reported in the paper."""
-SCORED_STRICTLY = "protocol=ours: right or wrong by strict rules, open what they cannot prove; the F1 stands beside"
+SCORED_STRICTLY = "protocol=ours: strict rules decide, and what they cannot prove is open; the F1 is shown as a metric"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -320,7 +320,7 @@ def _parse_sample(top: Field, stem: str) -> Sample:
         )
     if speakers[0] == speakers[1]:
         notes.append(
-            f"both speakers are called {speakers[0]!r}: they cannot be told apart"
+            f"both speakers are called {speakers[0]!r}: they cannot be distinguished"
         )
     else:
         names = dict.fromkeys(

@@ -241,7 +241,7 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
         return golds, options
     item = fields["gold"]
     if item.value == []:
-        raise item.fault("an empty list: leave it out where nobody knows the answer.")
+        raise item.fault("an empty list: omit the field if the answer is unknown.")
     golds = tuple(
         text_or_number(entry, empty=False)
         for entry in (item.items() if isinstance(item.value, list) else [item])

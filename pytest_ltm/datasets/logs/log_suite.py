@@ -205,7 +205,7 @@ def file_notes(file: LogsFile) -> Iterator[str]:
     """Yield warnings about a file that can be played."""
     yield from file.header.notes if file.header else ()
     if file.disorder:
-        yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
+        yield f"sessions out of order: {file.disorder:,}; they are played by date"
     questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]

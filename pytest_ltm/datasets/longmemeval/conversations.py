@@ -135,7 +135,7 @@ def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
     )
 
 
-LATER = "the history that it shares with others goes on after its date"
+LATER = "its shared history continues after its date"
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
             if depth == 0:
                 if not content[part.end() : part.end() + _SHOWN].strip():
                     return
-                after = f"goes on after the end of its list (at byte {part.end():,}). One list to a file"
+                after = f"has more data after the end of its list (at byte {part.end():,}). Use one file per list"
                 raise DatasetError(f"{path}: {after}")
     raise DatasetError(
         f"{path}: ends in the middle of a record (after byte {start:,}): truncated? Download it again"
@@ -458,7 +458,7 @@ class LongMemEvalFile:
             )
         if record.id != question_id:
             raise DatasetError(
-                f"{where}: the record of {record.id!r} stands there: the file was changed meanwhile"
+                f"{where}: found the record of {record.id!r} instead: the file has changed"
             )
         return record
 

@@ -34,16 +34,16 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MEANINGS: Mapping[Kind, str] = {
-    "duplicate": "has the words of an earlier memory",
-    "near duplicate": "has nearly the words of an earlier memory, and every value of it",
-    "echo": "tells that another memory was remembered, and repeats it",
-    "contradiction": "says that something is another thing than an earlier memory of the same time says",
-    "stale": "says what something was: a later memory says that it is something else",
-    "other value": "says what an earlier memory says but for its last word: both may be true",
-    "secret": "holds a password or a key",
-    "personal data": "holds an e-mail address or a phone number",
-    "orphan": "refers to a memory that is not there",
-    "junk": "tells nothing: no words, a question alone, code, or that something was said",
+    "duplicate": "has the same words as an earlier memory",
+    "near duplicate": "has nearly the same words as an earlier memory, and all of its values",
+    "echo": "reports that another memory was stored, and repeats it",
+    "contradiction": "contradicts an earlier memory of the same time",
+    "stale": "has an old value: a later memory has a new one",
+    "other value": "differs from an earlier memory only in its last word: both may be true",
+    "secret": "contains a password or a key",
+    "personal data": "contains an e-mail address or a phone number",
+    "orphan": "refers to a missing memory",
+    "junk": "has no information: no words, only a question, code, or only that something was said",
     "never retrieved": "was never retrieved",
 }
 # The share of common words from which on two memories are near duplicates.

@@ -40,7 +40,7 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise LtmError(
-            f"{existing[0]}{more}: there already. Name another place with -o, or overwrite with --force"
+            f"already exists: {existing[0]}{more}. Name another place with -o, or overwrite with --force"
         )
     folders = {output.path.parent for output in outputs if not output.entry}
     is_new = len(folders) == 1 and not any(folder.exists() for folder in folders)

@@ -542,7 +542,7 @@ def test_no_file_is_overwritten_and_nothing_written_beside_one(
     (folder / "test_ltm_appointment.py").write_text("mine")
     assert init("--from=python") == USAGE
     told = capsys.readouterr().err
-    assert "there already: test_ltm_appointment.py" in told
+    assert "already exists: test_ltm_appointment.py" in told
     assert told.endswith("name another folder: ltm init FOLDER\n")
     assert [path.name for path in folder.iterdir()] == ["test_ltm_appointment.py"]
     assert (folder / "test_ltm_appointment.py").read_text() == "mine"
@@ -589,7 +589,7 @@ def make_ignore_link_out(folder: Path) -> str:
 
 def make_dangling_link(folder: Path) -> str:
     (folder / "ltm_agent.py").symlink_to(folder.parent / "nowhere")
-    return "there already: ltm_agent.py"
+    return "already exists: ltm_agent.py"
 
 
 @pytest.mark.parametrize(
@@ -630,7 +630,7 @@ def test_a_committed_baseline_is_not_replaced(
     (folder / "ltm_baselines").mkdir()
     (folder / "ltm_baselines/main.json").write_text("{}")
     assert main(["init", "--agent=full"]) == USAGE
-    assert "there already: ltm_baselines/main.json" in capsys.readouterr().err
+    assert "already exists: ltm_baselines/main.json" in capsys.readouterr().err
     assert sorted(folder.rglob("*.*")) == [folder / "ltm_baselines/main.json"]
 
 

@@ -114,7 +114,7 @@ def test_an_order_that_does_not_hold_is_refused_with_the_line(tmp_path: Path) ->
         whatsapp(tmp_path, "31/12/25, 10:00 - Ann: a", order="mdy")
     with pytest.raises(
         DatasetError,
-        match="in no order of day and month, and no calendar, that holds for all",
+        match="no order of day and month, in any calendar, fits all dates",
     ):
         whatsapp(tmp_path, "31/12/25, 10:00 - Ann: a", "12/31/25, 10:00 - Ann: a")
 

@@ -683,7 +683,7 @@ def test_a_truncated_history_is_told_in_the_place_of_the_whole(tmp_path: Path) -
     files = {**FILES["beam"], "100K/1/chat_trunecated.json": [BEAM_CHAT[:1]]}
     suite = opened("beam", write_files(tmp_path, files))
     assert len(suite.told("100K_1").history) == 1
-    assert "told: histories that their authors truncated: 1" in suite.notes
+    assert "played: histories truncated by their authors: 1" in suite.notes
 
 
 def test_files_of_parquet_are_read_as_lines_are(tmp_path: Path) -> None:
@@ -728,7 +728,7 @@ def test_published_chats_and_all_question_files_of_beam_are_read() -> None:
     places = [suite.places(entry.name) for entry in suite.suite.entries]
     assert sum(map(len, places)) == 80
     assert [note for note in suite.notes if "cannot be read" in note] == []
-    assert "told: histories that their authors truncated: 1" in suite.notes
+    assert "played: histories truncated by their authors: 1" in suite.notes
     for thread in ("100K_1", "100K_4", "100K_5", "100K_13"):
         told = suite.told(thread).history
         assert [past.message for past in told if "->->" in past.message] == []

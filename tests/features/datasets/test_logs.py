@@ -85,9 +85,7 @@ def test_rounds_are_told_with_both_sides_and_people_by_name(path: Path) -> None:
         ("[2026/03/04 (Wed)] Ben: Have fun!", "I have read it."),
     ]
     assert [one.ids for one in told] == [("mon_1", "mon_2"), ("wed_1",), ("wed_2",)]
-    assert suite.notes == (
-        "sessions that stand after later ones: 1; they are told by date",
-    )
+    assert suite.notes == ("sessions out of order: 1; they are played by date",)
 
 
 def test_kinds_are_the_scenarios_and_users_the_conversations(path: Path) -> None:

@@ -113,7 +113,7 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> str:
             "it begins with '<!DOCTYPE html><p>[x]</p>'. Download the file itself",
         ),
         ("\n".join(map(json.dumps, records())), "JSON lines need [ ] around them"),
-        (json.dumps(records()) * 2, "goes on after the end of its list"),
+        (json.dumps(records()) * 2, "has more data after the end of its list"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_place(
@@ -263,7 +263,7 @@ def test_a_file_changed_under_the_run_is_told(tmp_path: Path) -> None:
     file = LongMemEvalFile(path)
     written(path, [{**records()[0], "question_id": "kilo"}, *records()[1:]])
 
-    with pytest.raises(DatasetError, match="the record of 'kilo' stands there"):
+    with pytest.raises(DatasetError, match="the record of 'kilo' instead"):
         file.record("kiln")
 
 

@@ -175,7 +175,9 @@ def test_counts_shares_and_evidence_are_printed(
     assert lines[0] == (
         "4 memories in dump.json: text from memory, ids from id, dates from updated_at, apart by user_id"
     )
-    assert "       1   25.0%  duplicate: has the words of an earlier memory" in lines
+    assert (
+        "       1   25.0%  duplicate: has the same words as an earlier memory" in lines
+    )
     assert any(line.strip().startswith("[3]: Ann lives in Riga") for line in lines)
 
 

@@ -310,7 +310,7 @@ def test_nothing_is_overwritten_without_being_asked(
     shutil.move("ltm-csv/exchanges.csv", "exchanges.csv")
     before = Path("ltm-csv/examples.csv").read_text()
     assert main(["export", "run", "--to=csv"]) == 2
-    assert "examples.csv and 3 more: there already" in capsys.readouterr().err
+    assert "examples.csv and 3 more. Name" in capsys.readouterr().err
     assert not Path("ltm-csv/exchanges.csv").exists()
     Path("ltm-csv/examples.csv").write_text("mine")
     assert main(["export", str(run), "--to=csv", "--force"]) == 0
