@@ -1,4 +1,4 @@
-"""For all tests: what Hypothesis may take, the same output everywhere, and nothing that disturbs the next test."""
+"""Setup of all tests: Hypothesis profiles, equal output on every machine, and a check for what a test leaves behind."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ import pytest
 from selection import Rules, Selection
 from turned import turn_collection
 
-if TYPE_CHECKING:  # some tests run a copy of this file, without the servers beside it
+if TYPE_CHECKING:  # some tests run a copy of this file without the servers folder
     from chat_server import ChatServer
 
-# Where these are set pytest prints whole summary lines; what the runs inside the tests
-# print must not depend on it.
+# With any of these set pytest prints untruncated summary lines; the output of runs
+# inside the tests must not depend on it.
 for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
     os.environ.pop(name, None)
 
-# A plain install has no Hypothesis, and pytest loads this file for `--ltm-suite` in
-# this folder, too.
+# A plain install lacks Hypothesis, and pytest also loads this file when `--ltm-suite`
+# points into this folder.
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import HealthCheck, settings
     from hypothesis.database import DirectoryBasedExampleDatabase
 
-    # Nearly the same examples each time (Hypothesis takes some from the modules that
-    # are loaded), and no time limit for one: machines that run several jobs are slow at
-    # times. `--hypothesis-profile=random` has others each time.
+    # Nearly the same examples each time (Hypothesis takes some from the loaded
+    # modules), and no deadline: machines that run several jobs can be slow.
+    # `--hypothesis-profile=random` draws new examples each time.
     settings.register_profile(
         "steady",
         deadline=None,
@@ -48,13 +48,13 @@ if importlib.util.find_spec("hypothesis"):
     settings.register_profile(
         "random", settings.get_profile("steady"), derandomize=False, database=None
     )
-    settings.register_profile(  # .ci/fuzz: what failed is kept
+    settings.register_profile(  # .ci/fuzz: failing examples are kept
         "fuzz",
         settings.get_profile("random"),
         database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
         max_examples=2_000,
     )
-    # a tenth
+    # a tenth of the examples
     settings.register_profile("merge", settings.get_profile("steady"), max_examples=10)
     settings.load_profile("steady")
 
@@ -71,7 +71,7 @@ OWN_TESTS: Rules = {
         "tests/examples/test_docs.py*readme*",
     ),
 }
-"""By what is changed: the tests that stand where it stands; `--changed` runs them, and no others."""
+"""By pattern of a changed path: the tests in the matching folder. `--changed` runs these and no others."""
 
 RUNS = ("tests/whole/*", "tests/features/commands/test_init.py*")
 VERDICTS = (
@@ -155,20 +155,22 @@ TOUCHED_BY: Rules = {
         NOTHING_ELSE,
     ),
 }
-"""By what is changed: the other nightly tests that are run before the merge. What is not listed, such as pyproject.toml
-and what several folders of tests share, has all of them run."""
+"""By pattern of a changed path: the other nightly tests to run before the merge. A path that is not listed, such as
+pyproject.toml or a file that several test folders share, runs all of them.
+"""
 
 PROCESS = Path("/proc/self")
 PATIENCE = 60.0
-"""Seconds until what a test has stopped must be gone."""
+"""Seconds that threads, processes and ports may take to end after their test."""
 STAYING = {"tqdm_monitor", "OtelBatchSpanRecordProcessor"}
-"""Threads that live as long as the process: the first progress bar starts one, shown or not (bm25s makes some); so does
-importing CrewAI, for its telemetry."""
+"""Threads that live as long as the process. The first progress bar starts one, shown or not (bm25s creates some),
+and so does the telemetry of an imported CrewAI.
+"""
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """Fail a test that leaves a thread, a child process or a listening port to those after it."""
+    """Fail a test that leaves a thread, a child process or a listening port behind."""
     threads, processes, sockets = (
         set(threading.enumerate()),
         child_processes(),
@@ -191,19 +193,19 @@ def nothing_left_behind() -> Iterator[None]:
 
 
 def child_processes() -> set[str]:
-    """Return the ids of the processes that this one has started and not waited for; none where there is no /proc."""
+    """Return the ids of this process's children that have not been waited for; none on systems without /proc."""
     found: set[str] = set()
     for task in listed(PROCESS / "task"):
-        with suppress(OSError):  # a thread that has ended since
+        with suppress(OSError):  # the thread has ended
             found.update((PROCESS / "task" / task / "children").read_text().split())
     return found
 
 
 def open_sockets() -> set[tuple[int, int]]:
-    """Return the open sockets, each as the number of its file and of its inode; none where there is no /proc."""
+    """Return each open socket as its file descriptor and inode; none on systems without /proc."""
     found: set[tuple[int, int]] = set()
     for name in listed(PROCESS / "fd"):
-        with suppress(OSError):  # that of the listing itself is closed by now
+        with suppress(OSError):  # the listing's own descriptor is already closed
             status = os.fstat(int(name))
             if stat.S_ISSOCK(status.st_mode):
                 found.add((int(name), status.st_ino))
@@ -211,14 +213,14 @@ def open_sockets() -> set[tuple[int, int]]:
 
 
 def listed(folder: Path) -> list[str]:
-    """Return the names in a folder, none if it is missing; each test asks four times, and `Path.glob` is slow."""
+    """Return the names in a folder, or none if it is missing; called four times per test, and `Path.glob` is slow."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         return [entry.name for entry in entries]
     return []
 
 
 def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
-    """Yield the ports on which some of the sockets listen."""
+    """Yield the ports of those sockets that are listening."""
     for file, _ in sockets:
         with (
             suppress(OSError),
@@ -230,7 +232,7 @@ def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that choose tests by what has changed."""
+    """Add the options that select tests by changed files."""
     parser.addoption(
         "--merge",
         action="store_true",
@@ -244,10 +246,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose tests, and let the runs inside them compile each module once: many would spend a second or more on all.
+    """Select tests, and have the runs inside them share bytecode: compiling takes a second or more.
 
-    Where no bytecode may stand beside the sources, it stands in a folder of this
-    session, which our workers share.
+    With PYTHONDONTWRITEBYTECODE set, bytecode goes to a temporary folder that this
+    session's workers share.
     """
     watched = Path(__file__).with_name("watched.txt")
     selection = Selection(config, OWN_TESTS, TOUCHED_BY, watched)
@@ -264,7 +266,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect the tests without looking for garbage: ten thousand items and all the modules are none."""
+    """Disable garbage collection while collecting: ten thousand items and all modules are live."""
     gc.disable()
     try:
         return (yield)
@@ -273,7 +275,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes minutes, and skip the tests whose published data is not here."""
+    """Run slow packaging tests first, and skip tests whose published data is missing."""
     items.sort(key=lambda item: item.get_closest_marker("packaging") is None)
     if marked := [item for item in items if item.get_closest_marker("published")]:
         from benchmark_data import ABSENT, DATA
@@ -284,7 +286,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the collector of garbage pass by what stays to the end: ten thousand items and all the modules."""
+    """Freeze what lives until the end (ten thousand items, all modules), so that the garbage collector skips it."""
     if any("pytester" in getattr(item, "fixturenames", ()) for item in session.items):
         importlib.import_module("preloaded")
     gc.freeze()
@@ -292,10 +294,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 class GarbageShrinker:
-    """Lets the collector of garbage pass by what tests have loaded since, ever more seldom.
+    """Freezes objects that tests have loaded since collection, at ever longer intervals.
 
-    Each run within this process ends with a collection, which would look through all
-    modules and tables that were read when they were first needed.
+    Each run inside this process ends with a garbage collection, which would otherwise
+    traverse all modules and cached tables.
     """
 
     def __init__(self) -> None:
@@ -303,7 +305,7 @@ class GarbageShrinker:
         self._next = 1
 
     def pytest_runtest_logfinish(self) -> None:
-        """Count a test; after the first, second, fourth, eighth, … take what is left as staying."""
+        """Count a test; after the first, second, fourth, eighth, … freeze all surviving objects."""
         self._tests += 1
         if self._tests == self._next:
             self._next *= 2
@@ -313,7 +315,7 @@ class GarbageShrinker:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_pyfunc_call() -> Iterator[None]:
-    """Fail a test if anything draws from the module-level `random` meanwhile: chance comes from a seeded generator."""
+    """Fail a test during which the module-level `random` was used: randomness must come from a seeded generator."""
     before = random.getstate()
     result = yield
     if random.getstate() != before:
@@ -325,7 +327,7 @@ def pytest_pyfunc_call() -> Iterator[None]:
 
 @pytest.fixture
 def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the sessions that a test starts load only pytest's plugins, xdist and ours: all others take longer."""
+    """Load only pytest's plugins, xdist and pytest-ltm in the sessions that a test starts; others slow them down."""
     from alone import alone
 
     for name in (
@@ -345,17 +347,17 @@ def pytester(
     few_plugins: None,  # noqa: ARG001 - for its effect
     monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.Pytester:
-    """A folder of its own, and few plugins in what is run there."""
+    """pytest's `pytester`, with few plugins in the sessions it runs."""
     from alone import find_distributions
 
-    # for runs within this process
+    # for runs inside this process
     monkeypatch.setattr(importlib.metadata, "distributions", find_distributions)
     return pytester
 
 
 @pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    """An OpenAI-compatible server on loopback, and no way to any other; see servers/chat_server.py."""
+    """An OpenAI-compatible server on loopback, with proxies and other base URLs unset; see servers/chat_server.py."""
     from chat_server import serving
 
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_BASE_URL"):

@@ -1,4 +1,4 @@
-"""How often a property is tried."""
+"""Number of examples that a property test tries."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def share(count: int) -> int:
-    """Return how many of so many examples are tried: a tenth before a merge, all at night."""
+    """Return `count` scaled to the active Hypothesis profile: a tenth before a merge, all at night."""
     return max(1, count * settings().max_examples // 100)

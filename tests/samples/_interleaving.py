@@ -1,4 +1,4 @@
-"""A small loop for the reader's tests: plays definitions in a random order of steps, with no engine."""
+"""A small loop for the reader's tests: plays definitions with their steps in random order, without the engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESETS = {
 
 @dataclass
 class Talk:
-    """One conversation with a reader: its clock, its replies, how filler is told."""
+    """One conversation with a reader: its clock, its replies and the delivery of filler."""
 
     reader: Reader
     rng: random.Random
@@ -67,7 +67,7 @@ def play(
     filler_lines: int = 3,
     resets: dict[str, str] = RESETS,
 ) -> dict[str, list[float]]:
-    """Return the scores by scenario; each scenario's examples follow each other, everything else is mixed."""
+    """Return the scores by scenario; examples of one scenario run in sequence, all else is interleaved at random."""
     talk = Talk(reader, random.Random(f"talk {seed}"))
     scores: dict[str, list[float]] = {name: [] for name in chains}
     running = {

@@ -1,4 +1,4 @@
-"""The scheduling rules as sentences about lists: slow, and plain enough to be read against the documentation."""
+"""The scheduling rules as plain list operations: slow, but easy to check against the documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm.api.model import Finish, JumpTime, ResumeLane, Start
 
 @dataclass
 class NaiveAgenda:
-    """Answers the same questions as the real agenda by looking through everything each time."""
+    """Answers the same questions as the real agenda by scanning every entry each time."""
 
     entries: Sequence[AgendaEntry]
     now: datetime
@@ -90,7 +90,7 @@ class NaiveAgenda:
 
 
 class Compared(Agenda):
-    """The real agenda, which must agree with the naive one at every decision."""
+    """The real agenda, asserting at every decision that the naive one agrees."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Random conversations in memory: scenarios that do anything allowed, agents that fail, and a record of what happened.
+"""Random conversations in memory: scenarios that do anything allowed, agents that fail, and a record of events.
 
-A token is a character here, so that every length can be chosen.
+A token is one character, so every length can be chosen exactly.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)
 
 
-# --- what a random scenario does
+# --- steps of a random scenario
 
 
 @dataclass(frozen=True)
 class Speak:
-    """One message of so many characters; asked for credit or not."""
+    """One message of `size` characters, sent with `ask` or with `say`."""
 
     size: int
     asked: bool
@@ -62,7 +62,7 @@ class Speak:
 
 @dataclass(frozen=True)
 class Pause:
-    """A wait; `tokens` as a share of the example's span."""
+    """A wait; `tokens` is a share of the example's span."""
 
     span: float
     tokens: float
@@ -78,7 +78,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Listen:
-    """A watcher that can tell after so many exchanges."""
+    """A watcher that reaches its verdict after `tells` exchanges."""
 
     replies: int | None
     tells: int
@@ -93,7 +93,7 @@ class Break:
 
 @dataclass(frozen=True)
 class ComeBack:
-    """The user comes back to an agent made anew."""
+    """The user returns to a newly created agent."""
 
 
 Step: TypeAlias = "Speak | Pause | Listen | ComeBack | Break"
@@ -110,22 +110,22 @@ class Part:
     incompatible: tuple[str, ...]
     reset: str
     swallows: bool
-    """Its body catches every error of ours and goes on."""
+    """Its body catches every pytest-ltm error and continues."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One conversation to be played."""
+    """One conversation to play."""
 
     parts: tuple[Part, ...]
     span: int | None
     opening: str
     replies: tuple[int, ...]
-    """Lengths of the agent's replies, over and over."""
+    """Lengths of the agent's replies, repeated in a cycle."""
     faults: frozenset[int]
-    """Numbers of the calls at which the agent fails."""
+    """Numbers of the calls in which the agent fails."""
     fatal: int | None
-    """The number of the call after which there is no agent."""
+    """Number of the call after which the agent is gone."""
     accepts_history: bool
     max_message_tokens: int
     count: Count = "capped"
@@ -185,7 +185,7 @@ stormy = st.builds(
     st.frozensets(st.integers(0, 40), max_size=12),
     st.none() | st.integers(0, 40),
 )
-"""Conversations with an agent that fails now and then, or for good."""
+"""Conversations with an agent that fails occasionally or permanently."""
 watchful = st.builds(
     lambda case, some: Case(**{**_fields(case), "parts": some}),
     calm,
@@ -207,7 +207,7 @@ watchful = st.builds(
         unique_by=lambda part: part.name,
     ).map(tuple),
 )
-"""Conversations in which everybody has the others watched."""
+"""Conversations in which every example watches the others."""
 cases = calm | stormy | watchful
 
 
@@ -215,12 +215,12 @@ def _fields(case: Case) -> dict[str, Any]:
     return {name: getattr(case, name) for name in Case.__dataclass_fields__}
 
 
-# --- how it is played
+# --- the playing of a case
 
 
 @dataclass
 class KeptWait:
-    """A wait, with position and time when it began and when it was over."""
+    """A wait, with the position and time at its beginning and at its end."""
 
     key: str
     wait: Wait
@@ -231,7 +231,7 @@ class KeptWait:
 
 @dataclass
 class Listener:
-    """A watcher that remembers what it was shown."""
+    """A watcher that remembers the exchanges it was shown."""
 
     key: str
     replies: int | None
@@ -240,7 +240,7 @@ class Listener:
     shown: list[list[int]] = field(default_factory=list)
     spoke: bool = False
     pestered: bool = False
-    """Asked again after it had spoken."""
+    """Whether it was asked again after giving its verdict."""
 
     def __call__(self, since: Sequence[Exchange]) -> Score | None:
         self.pestered = self.pestered or self.spoke
@@ -320,14 +320,14 @@ class Player(GreenBody):
 
 
 class Mute:
-    """Never asked: its speaker answers for it."""
+    """An agent that is never asked: its caller replies instead."""
 
     def reply(self, message: str) -> str:
         raise NotImplementedError
 
 
 class Voice(AgentCaller):
-    """An agent, as the channel knows it."""
+    """The caller of a scripted agent, as the channel sees it."""
 
     def __init__(self, case: Case) -> None:
         super().__init__(Mute(), timeout=None)
@@ -371,7 +371,7 @@ class Voice(AgentCaller):
 
 
 class Dots:
-    """Filler to the character, with one character as the reply asked for."""
+    """Filler of exactly the requested size, with a one-character reply."""
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         return FillerExchange("." * max(1, min(tokens - 1, max_message_tokens)), "k")
@@ -382,20 +382,20 @@ class Dots:
 
 @dataclass
 class Record:
-    """What happened."""
+    """The record of a played case."""
 
     case: Case
     log: list[tuple[str, str]] = field(default_factory=list)
-    """(enter | leave | counted | finish, key) in order."""
+    """(enter | leave | counted | finish, key), in order."""
     waits: list[KeptWait] = field(default_factory=list)
     aims: list[tuple[str, int, datetime]] = field(default_factory=list)
-    """For each wait: who waits, for which position and which time."""
+    """For each wait: its example, target position and target time."""
     endings: dict[str, Ending] = field(default_factory=dict)
     lanes: dict[str, Lane] = field(default_factory=dict)
     file: io.StringIO = field(default_factory=io.StringIO)
     steps: int = 0
     counting_at: dict[int, bool] = field(default_factory=dict)
-    """By exchange: whether a watcher was counting replies then."""
+    """By exchange: whether a watcher was counting replies at the time."""
 
     conversation: Conversation = field(init=False)
     voice: Voice = field(init=False)
@@ -428,7 +428,7 @@ class Record:
 
 
 def bound(case: Case) -> int:
-    """Return how many decisions any conversation of this case may take."""
+    """Return the largest number of decisions that a conversation of this case may take."""
     steps = [(part.examples, step) for part in case.parts for step in part.steps]
     starts = sum(part.examples for part in case.parts)
     waits = sum(n for n, step in steps if isinstance(step, Pause))
@@ -437,24 +437,24 @@ def bound(case: Case) -> int:
         for n, step in steps
         if isinstance(step, Listen) and step.replies
     )
-    # A filler may miss its target by its reply, and then up to three reach it; messages
-    # are cut to their limit.
+    # A filler may miss its target by the length of its reply; up to three more then
+    # reach it. Messages are cut to their limit.
     longest = max([case.span or 0, *(part.span or 0 for part in case.parts)])
     fills = waits * (4 + longest // case.max_message_tokens) + replies
-    # Start, resume and jump once each; a filler may fail twice before it succeeds; the
-    # opening; then finish or stop.
+    # One start, resume and jump each; a filler may fail twice before it succeeds; then
+    # the opening; then finish or stop.
     decisions = starts + 2 * waits + MAX_CONSECUTIVE_FAULTS * (fills + 1) + 2
-    # a session may be over before each
+    # a session may end before each
     return 2 * decisions if case.sessions else decisions
 
 
 def play(
     case: Case, *, shuffled: int | None = None, recorded: Sequence[bytes] = ()
 ) -> Record:
-    """Play the case to its end, checked against the naive agenda at every decision.
+    """Play the case to its end, checking every decision against the naive agenda.
 
-    `shuffled` seeds another order of definition; None is the case's own. `recorded`:
-    events of the journal with which it is gone on.
+    `shuffled` seeds another order of definition; None keeps the case's own. `recorded`:
+    journal events from which the conversation is resumed.
     """
     record = Record(case)
     order = [

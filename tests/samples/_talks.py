@@ -1,4 +1,4 @@
-"""Conversations in memory for the engine's tests: a token is a character, so every length can be told beforehand."""
+"""In-memory conversations for the engine's tests: a token is a character, so every length is predictable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHARACTERS = "builtins:len"
 
 
 class Agent:
-    """Replies with the same text, except where it is told to fail; keeps what it hears."""
+    """Returns one fixed reply, raising at the calls in `fails_at`; remembers every message."""
 
     def __init__(self, reply: str = "ok", *, fails_at: Sequence[int] = ()) -> None:
         self.heard: list[str] = []
@@ -31,7 +31,7 @@ class Agent:
 
 
 class Historian(Agent):
-    """Can also be told exchanges."""
+    """An agent with `accept`: stores exchanges that are told to it."""
 
     def __init__(self, reply: str = "ok") -> None:
         super().__init__(reply)
@@ -42,7 +42,7 @@ class Historian(Agent):
 
 
 class Dots:
-    """Filler to the character; remembers what sizes were asked for."""
+    """Filler of exactly the requested size; remembers the sizes requested."""
 
     def __init__(self) -> None:
         self.asked_for: list[int] = []
@@ -56,7 +56,7 @@ class Dots:
 
 
 class After:
-    """A watcher that can tell after so many replies; remembers what it was shown."""
+    """A watcher that reaches a verdict after `replies` exchanges; remembers what it was shown."""
 
     def __init__(self, replies: int) -> None:
         self.replies = replies
@@ -72,7 +72,7 @@ def talk(
     agent: object | None = None,
     **options: Any,
 ) -> Played:
-    """Play scenarios with an agent that says ok; a token is a character."""
+    """Play scenarios with an agent that replies "ok"; a token is a character."""
     return run_conversation(
         scenarios,
         agent or Agent(),
@@ -99,7 +99,7 @@ def example(scenario: str, number: int = 0, **fields: Any) -> PlannedExample:
 
 
 def simple(ltm: Ltm) -> None:
-    """Say and ask, with no wait between."""
+    """Say and ask, without a wait between them."""
     ltm.say("blue")
     ltm.ask("which?")
 
@@ -107,7 +107,7 @@ def simple(ltm: Ltm) -> None:
 def watching(
     watcher: Watcher, replies: int | None = None, *, says: str = "instruction"
 ) -> Callable[[Ltm], None]:
-    """Return a scenario that says one thing and has the replies watched."""
+    """Return a scenario that says one thing and has `watcher` watch the replies."""
 
     def watched(ltm: Ltm) -> None:
         ltm.say(says)
@@ -117,12 +117,12 @@ def watching(
 
 
 def speakers(played: Played) -> list[str]:
-    """Return who spoke, in order; filler and opening are ""."""
+    """Return the speaker of each exchange in order; "" for filler and the opening."""
     return [exchange.by for exchange in played.transcript]
 
 
 def patient(ltm: Ltm) -> None:
-    """Wait for half of the span between telling and asking."""
+    """Wait for half of the span between `say` and `ask`."""
     ltm.say("blue")
     ltm.wait(span=0.5)
     ltm.ask("which?")

@@ -1,4 +1,4 @@
-"""Every option that there is: the core's, and those of all installed features."""
+"""All options: the core's and those of every installed feature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ltm.api.session import Option
 
 
 def all_options() -> list[Option]:
-    """Return the options as `pytest --help` has them, in any order."""
+    """Return the options that `pytest --help` lists, in any order."""
     options = list(OPTIONS)
     hook = feature_hooks().pytest_ltm_options
     hook.call_historic(kwargs={"register": options.append})

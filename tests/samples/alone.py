@@ -1,7 +1,7 @@
-"""A pytest plugin that loads pytest-ltm, xdist and the neighbours that are named, and no other installed plugin.
+"""A pytest plugin that loads only pytest-ltm, xdist and the named neighbours of all installed plugins.
 
-What is installed beside them differs from machine to machine, and costs each process
-most of its start. (PYTEST_DONT_REWRITE: runs within this process find the module
+Other installed plugins differ between machines and take up most of the start of each
+process. (PYTEST_DONT_REWRITE: runs within this process find the module already
 imported, and would warn.)
 """
 
@@ -22,7 +22,7 @@ OURS = ("ltm", "xdist", "xdist.looponfail")
 
 
 def alone(*neighbours: str) -> dict[str, str]:
-    """Return the environment of a process, and of its workers, in which only these neighbours are installed."""
+    """Return the environment in which a process and its workers see only these neighbours as installed."""
     path = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -36,19 +36,19 @@ def pytest_addoption(
     parser: pytest.Parser,  # noqa: ARG001
     pluginmanager: pytest.PytestPluginManager,
 ) -> None:
-    """Load them where pytest would have loaded all that are installed."""
+    """Load the chosen plugins at the point where pytest would have autoloaded all installed ones."""
     sys.modules.update(imported_modules())
     wanted = {*OURS, *os.environ[WITH].split()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metadata, "distributions", find_distributions)
         for point in metadata.entry_points(group="pytest11"):
-            # one that was named by its module is there already
+            # a plugin named by its module is already registered
             if point.name in wanted and not pluginmanager.has_plugin(point.module):
                 pluginmanager.load_setuptools_entrypoints("pytest11", name=point.name)
 
 
 class ReadDistribution:
-    """An installed distribution whose files are read once; its own attributes parse them each time."""
+    """An installed distribution that caches its parsed files; the base class parses them at each access."""
 
     def __init__(self, distribution: metadata.Distribution) -> None:
         self._distribution = distribution
@@ -60,7 +60,7 @@ class ReadDistribution:
 
 
 def find_distributions(**wanted: Any) -> list[Any]:
-    """Return the distributions that are installed, as `importlib.metadata.distributions`, read once in a process."""
+    """Return the installed distributions like `importlib.metadata.distributions`, read once per process."""
     if wanted:
         return list(metadata.Distribution.discover(**wanted))
     return read_distributions(tuple(sys.path))
@@ -68,13 +68,13 @@ def find_distributions(**wanted: Any) -> list[Any]:
 
 @cache
 def read_distributions(path: tuple[str, ...]) -> list[Any]:
-    """Return the distributions on a path of modules."""
+    """Return the distributions found on a module search path."""
     found = metadata.Distribution.discover(path=list(path))
     return [ReadDistribution(distribution) for distribution in found]
 
 
 def pytest_unconfigure() -> None:
-    """Keep what this run has imported of the package for the next run in this process."""
+    """Keep the package's modules that this run imported for the next run in this process."""
     imported_modules().update(
         (name, module)
         for name, module in sys.modules.items()
@@ -84,9 +84,9 @@ def pytest_unconfigure() -> None:
 
 @cache
 def imported_modules() -> dict[str, ModuleType]:
-    """Return the modules of the package that runs in this process have imported, by name.
+    """Return the package's modules imported by earlier runs in this process, by name.
 
-    pytester forgets them after each run. Importing them again takes a fifth of a small
-    run, and what refers to their classes keeps every copy.
+    pytester drops them after each run. Importing them again takes a fifth of a small
+    run, and every reference to one of their classes keeps the old copies alive.
     """
     return {}

@@ -1,7 +1,7 @@
-"""Forms of answers that name a value aside, made by a grammar: a main clause says another one.
+"""Generated answers that mention a value only as an aside while the main clause states another one.
 
-A clause, a phrase or an attribute sets the value aside. Where it stands, and how the main clause says the other value,
-is drawn. None of the forms asserts the value.
+A clause, a phrase or an attribute sets the value aside. Its place, and the wording of
+the main clause, are drawn at random. None of the forms asserts the value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAINS = (
     "my answer is {other}",
     "{other} it is",
 )
-# What has a subject and a verb of its own.
+# Clauses with their own subject and verb.
 CLAUSES = (
     "you flirted with {gold}",
     "you turned {gold} down",
@@ -99,7 +99,7 @@ CLAUSES = (
     "who said {gold}",
     "people who own {gold} would disagree",
 )
-# What hangs on the main clause.
+# Phrases that depend on the main clause.
 PHRASES = (
     "even if {gold} came close",
     "after {gold} fell through",
@@ -169,7 +169,7 @@ PLACES = {
 
 
 def aside_forms(seed: int) -> list[str]:
-    """Return a form with `{gold}` and `{other}` for each clause and phrase; place and main clause are drawn."""
+    """Return a form with `{gold}` and `{other}` per clause and phrase; place and main clause are drawn at random."""
     draw = random.Random(seed)
     forms = []
     for kind, asides in (("clause", CLAUSES), ("phrase", PHRASES)):
@@ -180,7 +180,7 @@ def aside_forms(seed: int) -> list[str]:
 
 
 def _fill_place(place: str, aside: str, main: str) -> str:
-    """Return a form; a clause that begins a sentence begins with a capital."""
+    """Return a filled form; a clause at its beginning is capitalized."""
     parts = {
         "aside": aside,
         "Aside": aside[:1].upper() + aside[1:],

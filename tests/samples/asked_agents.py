@@ -1,4 +1,4 @@
-"""Speakers of agents that are given, and what they come to."""
+"""Helpers that call an agent once and return its reply or its fault."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def block() -> None:
 
 
 class Later:
-    """An async agent that notices whether its loop changes."""
+    """An async agent that records the event loop of each call."""
 
     def __init__(self) -> None:
         self.loops: list[asyncio.AbstractEventLoop] = []

@@ -1,6 +1,6 @@
-"""The published data of the benchmarks: looked for beside the project, never part of it.
+"""The published data of the benchmarks, looked for next to the checkout and never part of the project.
 
-A test that needs it is marked `published`, and is skipped where the data is not there.
+A test that needs it is marked `published` and is skipped where the data is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRIVIAQA = DATA / "filler" / "triviaqa.json"
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Return the JSON objects of a file that has one a line, compressed or not."""
+    """Return the JSON objects of a file with one per line, compressed or not."""
     data = path.read_bytes()
     return [
         json.loads(line)

@@ -1,4 +1,4 @@
-"""Chance of libraries: some draw from the module-level `random`, where our own code never may."""
+"""Randomness of libraries: some draw from the module-level `random`, which our own code must never do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def chance_put_back() -> Iterator[None]:
-    """Let a library draw from the module-level `random`."""
+    """Restore the module-level `random` after a library has drawn from it."""
     state = random.getstate()
     yield
     random.setstate(state)

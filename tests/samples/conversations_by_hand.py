@@ -1,4 +1,4 @@
-"""Conversations built by hand, where run_conversation offers no door."""
+"""Conversations assembled by hand, for what `run_conversation` cannot set up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of foreign code, made by machine: special methods raise, hang or lie."""
+"""Generated objects of foreign code, whose special methods raise, hang or lie."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ERROR_BASES = (
 
 
 class Odd(Exception):
-    """An exception whose text is another one."""
+    """An exception whose `str` and `repr` raise another one."""
 
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -128,7 +128,7 @@ def _choosy(wanted: str, rng: Random) -> Callable[[Any, str], Any]:
 
 
 def foreign_object(rng: Random) -> Any:
-    """Return an object of such a class, or one that is odd by itself."""
+    """Return an instance of such a class, or a value that is odd in itself."""
     cycle: dict[str, Any] = {}
     cycle["self"] = cycle
     odd = [
@@ -171,7 +171,7 @@ def foreign_error(rng: Random) -> BaseException:
 
 
 def foreign_agent(rng: Random) -> type:
-    """Return a class of agents, one part of which is foreign; the rest is as it should be."""
+    """Return an agent class of which one part is foreign and all else is correct."""
     value, error = foreign_object(rng), foreign_error(rng)
 
     def throw(*_: object, **__: object) -> Any:
@@ -255,7 +255,7 @@ def _usage(rng: Random, value: Any) -> Any:
     return Usage(**counts)
 
 
-# What comes in.
+# Values that reach our code.
 
 LIMIT = 0.05
 SCALARS = (str, int, float, bool, bytes, type(None))
@@ -275,7 +275,7 @@ def is_exact(value: Any) -> bool:
 
 
 def survive(call: Callable[[], Any]) -> Any:
-    """Return what a call comes to; a fault of ours that can be shown is as good."""
+    """Return the result of a call; an LtmError that can be shown counts as a good result."""
     try:
         value = call()
     except LtmError as error:

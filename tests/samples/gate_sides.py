@@ -1,4 +1,4 @@
-"""Two sides of a comparison, made up: results with the plans that they came from."""
+"""Made-up sides of a comparison: results with the plans that they came from."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def held(
     trial: str = "0",
     **more: Any,
 ) -> tuple[ConversationResult, PlanFacts]:
-    """Return a conversation and the facts of its plan; `plan`: what is other in the plan."""
+    """Return a conversation and its plan facts; `plan` overrides fields of the plan."""
     plan = plan_json(scores, span=sample_runs.tokens_of(span), **more.pop("plan", {}))
     for name, value in more.pop("versions", {}).items():
         for example in plan["examples"]:
@@ -79,6 +79,6 @@ def held(
 def side(
     *parts: tuple[ConversationResult, PlanFacts], name: str = "this run"
 ) -> GateSide:
-    """Return a side of these conversations."""
+    """Return a comparison side with these conversations."""
     result = RunResult(run_id=name, conversations=tuple(part[0] for part in parts))
     return GateSide(name=name, result=result, plans=tuple(part[1] for part in parts))

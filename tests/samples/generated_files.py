@@ -1,4 +1,4 @@
-"""What must be true of any generated file, told from the file alone: none of the generators' own code is used."""
+"""Checks that any generated file must pass, using the file alone and none of the generators' code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SMALL = frozenset(
 
 
 def faults(text: str) -> list[str]:
-    """Return what is wrong with the language of a text, with the words that show it."""
+    """Return the language errors of a text, with the words that show them."""
     found = ((name, sign.search(text)) for name, sign in _FAULTS.items())
     return [
         f"{name}: {text[max(0, hit.start() - 20) : hit.end() + 20]!r}"
@@ -47,7 +47,7 @@ def faults(text: str) -> list[str]:
 
 
 def locomo_faults(sample: Row) -> Iterator[str]:
-    """Yield what is wrong with a generated conversation of LoCoMo."""
+    """Yield the defects of a generated LoCoMo conversation."""
     talk, turns, dates = sample["conversation"], {}, {}
     for number in range(1, len(talk)):
         session = talk.get(f"session_{number}", [])
@@ -91,7 +91,7 @@ def _asked(
             yield f"the evidence does not say {asked['answer']!r}: {told!r}"
     elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
         meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
-        # "on 16 March", beside another event's "last Tuesday"
+        # "on 16 March" in one event, "last Tuesday" in another
         day = str(asked["answer"]).rpartition(" ")[0]
         said = bool(day) and day in cited[0]["text"]
         if meant and asked["answer"] not in meant and not said:
@@ -101,7 +101,7 @@ def _asked(
 def _answerable(
     asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]
 ) -> Iterator[str]:
-    """Yield why an adversarial question has an answer after all: whom it is about says all that it asks about."""
+    """Yield why an adversarial question can be answered after all: its subject states everything asked about."""
     if "answer" in asked or not asked["adversarial_answer"]:
         yield "an adversarial question has an answer, or suggests none"
     people = {turn["speaker"] for turn in turns.values()}
@@ -122,7 +122,7 @@ def _answerable(
 
 
 def longmemeval_faults(record: Row) -> Iterator[str]:
-    """Yield what is wrong with a generated record of LongMemEval."""
+    """Yield the defects of a generated LongMemEval record."""
     names, told = record["haystack_session_ids"], record["haystack_sessions"]
     if not len(names) == len(told) == len(record["haystack_dates"]):
         yield "parallel lists of different length"
@@ -216,7 +216,7 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a reply without the lists whose entries are no sentences."""
+    """Return a reply without its lists, whose entries are not sentences."""
     return (
         "\n".join(
             line for line in text.splitlines() if not re.match(r"[-*]|\d+\. ", line)
@@ -226,7 +226,7 @@ def _plain(text: str) -> str:
 
 
 def _dates_in(text: str, today: date) -> list[str]:
-    """Return the days that a text means by words such as `two days ago`, as gold answers have them."""
+    """Return the days that relative dates such as `two days ago` denote, in the form of gold answers."""
     days = [today - timedelta(1)] if "yesterday" in text.lower() else []
     for word in re.findall(r"\b(\w+) days ago", text.lower()):
         days += [today - timedelta(2 + _COUNT.index(word))]

@@ -1,4 +1,4 @@
-"""Journals by hand: events with all that a test has no opinion about filled in, and files of them."""
+"""Journals by hand: events with defaults for every field that a test does not care about, and files of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def header(*capabilities: str, **more: Any) -> events.Header:
 
 
 def begin(example: str = "a/0", position: int = 0) -> events.Begin:
-    """Return the beginning of an example."""
+    """Return the event that begins an example."""
     return events.Begin(example=example, position=position, now=NOW)
 
 
@@ -54,7 +54,7 @@ def reply(number: int = 0, text: str = "ho", **more: Any) -> events.ReplyReceive
 def filler(
     number: int = 0, message: str = "m", reply: str = "r", **more: Any
 ) -> events.FillerSent:
-    """Return an exchange of six tokens that the agent was told."""
+    """Return an exchange of six tokens that was told to the agent."""
     fields: dict[str, Any] = {"message_tokens": 5, "reply_tokens": 1, **more}
     return events.FillerSent(exchange=number, message=message, reply=reply, **fields)
 
@@ -72,7 +72,7 @@ def fault(number: int = 0, text: str = "boom", **more: Any) -> events.Fault:
 def judge(
     example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any
 ) -> events.JudgeAsked:
-    """Return a call of the judge, who said yes unless `said` says something else."""
+    """Return a judge call with the reply "yes", unless `said` gives another."""
     return events.JudgeAsked(
         example=example,
         name="answer",
@@ -93,14 +93,14 @@ def verdict(
 
 
 def sealed(*said: events.Event | str) -> list[str]:
-    """Return the lines of a journal: events, or lines as they are but for their checksums."""
+    """Return sealed journal lines from events, or from lines that lack only their checksums."""
     chain = Chain()
     lines = [one if isinstance(one, str) else events.encode_event(one) for one in said]
     return [chain.seal_line(line) if line.endswith("}\n") else line for line in lines]
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
-    """Change a journal, without its checksums, as somebody who computes them anew."""
+    """Change a journal, without its checksums, like an editor who then recomputes them."""
     text = "".join(
         strip_checksum(line).decode()
         for line in path.read_bytes().splitlines(keepends=True)
@@ -109,7 +109,7 @@ def edit(path: Path, change: Callable[[str], str]) -> None:
 
 
 def opened(text: str) -> list[events.Event]:
-    """Return the events of a journal that was written into a text."""
+    """Return the events of a journal given as text."""
     return [
         events.decode_event(strip_checksum(line.encode()), "the journal")
         for line in text.splitlines(keepends=True)
@@ -117,6 +117,6 @@ def opened(text: str) -> list[events.Event]:
 
 
 def write(path: Path, *said: events.Event | str, torn: str = "") -> Path:
-    """Write a journal of events, or of lines as they are; return its path."""
+    """Write a journal of events, or of literal lines, and return its path."""
     path.write_bytes(("".join(sealed(*said)) + torn).encode("utf-8", "surrogateescape"))
     return path

@@ -1,4 +1,4 @@
-"""Replies that were labelled by hand before there were rules for them, and what an evaluator says of them."""
+"""Replies labelled by hand before rules for them existed, and the verdicts of an evaluator on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENOUGH = 40
 def disagreements(
     suite: str, half: str, scenario: str, evaluator: Callable[..., Any]
 ) -> list[str]:
-    """Return the ids of a scenario's labelled replies that an evaluator gives another credit; fail if there are few."""
+    """Return ids of a scenario's labelled replies with a different score; fail if the scenario has few replies."""
     lines = (
         (LABELLED / f"{suite}.{half}.jsonl").read_text(encoding="utf-8").splitlines()
     )
@@ -30,7 +30,7 @@ def disagreements(
 
 
 def _value(evaluator: Callable[..., Any], row: dict[str, Any]) -> float | None:
-    """Return the score of a row; None if it has none."""
+    """Return an evaluator's score of a row, or None if it gives none."""
     verdict = evaluator(
         **{name: _tuples(given) for name, given in row["args"].items()}
     )(row["answers"])

@@ -1,8 +1,8 @@
-"""Stores whose life is right, of five designs, and stores with one planted fault each.
+"""Correct stores of five designs, and stores with one planted fault each, for the suite lifecycle.
 
-A fault is a small class that overrides what one part of a right store does. Nothing
-here knows how the suite words its facts but for `My X is V`-like statements, which all
-right stores read alike.
+A fault is a small class that overrides one part of a correct store. Nothing here knows
+how the suite words its facts, except for statements like `My X is V`, which all correct
+stores parse alike.
 """
 
 # ruff: noqa: ARG002 - a fault leaves out what a right store uses
@@ -48,7 +48,7 @@ def words_of(text: str) -> set[str]:
 
 
 def subject_of(text: str) -> tuple[str, str, bool]:
-    """Return what a text tells about, the value, and whether it denies it."""
+    """Return the subject of a text, its value, and whether the text denies it."""
     told = _TELLS.search(text)
     if told is None:
         return "", "", False
@@ -57,7 +57,7 @@ def subject_of(text: str) -> tuple[str, str, bool]:
 
 
 class RightStore:
-    """Keeps the newest text of a subject for each user; what was deleted or denied stays away, by its time."""
+    """Keeps the newest text per subject and user; a deleted or denied text stays out unless told again later."""
 
     def __init__(self) -> None:
         self.records: list[Kept] = []
@@ -108,7 +108,7 @@ class RightStore:
         self.drop(lambda one: one.user == user and one.subject == about)
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
-        """Make room for a newer text of a subject; false where there is a newer one."""
+        """Make room for a newer text of a subject; return False if a newer one is stored."""
         rivals = [
             record
             for record in self.records
@@ -159,7 +159,7 @@ class RightStore:
         return one.key, one.text, None, one.at
 
     def seen(self, user: str) -> list[Kept]:
-        """Return the records that a user may see."""
+        """Return the records visible to a user."""
         return [record for record in self.records if record.user == user]
 
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
@@ -170,7 +170,7 @@ class RightStore:
         fits = [one for one in live if words_of(one.text) & asked]
         return sorted(fits, key=lambda one: -len(words_of(one.text) & asked))
 
-    # --- a life
+    # --- life cycle
 
     def delete(self, key: Any, *, user: str) -> None:
         with self.lock:
@@ -222,11 +222,11 @@ class RightStore:
         return [self.served(one) for one in self.seen(user)]
 
 
-# --- Four more right designs.
+# --- Four more correct designs.
 
 
 class ByQuery(RightStore):
-    """Is told what to delete by its words, and hands out mappings."""
+    """Takes the text to delete instead of an id, and returns mappings."""
 
     def served(self, one: Kept) -> Any:
         return {"memory": one.text, "created_at": one.at, "role": one.role}
@@ -243,7 +243,7 @@ class ByQuery(RightStore):
 
 
 class Awaited(RightStore):
-    """The same, async."""
+    """Like RightStore, but async."""
 
     async def add(self, text: str, **more: Any) -> Any:
         return super().add(text, **more)
@@ -256,7 +256,7 @@ class Awaited(RightStore):
 
 
 class ByScope(RightStore):
-    """Is handed one scope."""
+    """Takes a single scope object instead of time, session and user."""
 
     def add(self, text: str, *, role: str, scope: Any) -> Any:  # type: ignore[override]
         return super().add(
@@ -273,7 +273,7 @@ class ByScope(RightStore):
 
 
 class Journalled(RightStore):
-    """Writes sessions into a log, from which everything is made anew; marks what is past instead of dropping it."""
+    """Appends sessions to a log from which everything can be rebuilt; marks outdated rows instead of dropping them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -338,14 +338,14 @@ class ForgetsFilter(RightStore):
 
 
 class FallsBackToAll(RightStore):
-    """Searches everything where the user has told nothing."""
+    """Searches all records if the user has none."""
 
     def seen(self, user: str) -> list[Kept]:
         return super().seen(user) or self.records
 
 
 class FillsUp(RightStore):
-    """Fills up to k with what others said."""
+    """Fills up to k with other users' records."""
 
     def search(self, query: str, *, k: int, user: str, at: datetime) -> list[Any]:
         own = super().search(query, k=k, user=user, at=at)
@@ -356,7 +356,7 @@ class FillsUp(RightStore):
 
 
 class NamedInQuery(RightStore):
-    """Takes a user that the query names."""
+    """Obeys a user named in the query."""
 
     def search(self, query: str, *, k: int, user: str, at: datetime) -> list[Any]:
         named = re.search(r"user:(\S+)", query)
@@ -369,7 +369,7 @@ class Wildcards(RightStore):
 
 
 class Prefixes(RightStore):
-    """Compares users by how their names begin."""
+    """Matches users by prefix."""
 
     def seen(self, user: str) -> list[Kept]:
         return [
@@ -410,7 +410,7 @@ class CachesByQuery(RightStore):
 
 
 class BySession(RightStore):
-    """Keeps sessions apart, not users."""
+    """Separates sessions instead of users."""
 
     def add(self, text: str, **more: Any) -> Any:
         more["user"] = more["session"]
@@ -439,7 +439,7 @@ class GetsAny(RightStore):
 
 
 class SharedSummary(RightStore):
-    """Summarizes everybody in one."""
+    """Writes one summary of all users."""
 
     def maintain(self, *, user: str) -> None:
         text = "Summary. " + " ".join(record.text for record in self.records)
@@ -452,7 +452,7 @@ class SharedSummary(RightStore):
 
 
 class MergesAlike(RightStore):
-    """Merges records of two users that are about the same thing."""
+    """Merges records of two users on the same subject."""
 
     def maintain(self, *, user: str) -> None:
         subjects = {record.subject for record in self.records if record.subject}
@@ -467,7 +467,7 @@ class MergesAlike(RightStore):
 
 
 class ReopensShared(RightStore):
-    """Forgets whose records they are when it is reopened."""
+    """Forgets the owners of records when reopened."""
 
     shared = False
 
@@ -479,7 +479,7 @@ class ReopensShared(RightStore):
 
 
 class LastUserWins(RightStore):
-    """Keeps the user in a field that writers share."""
+    """Keeps the current user in a field shared by concurrent writers."""
 
     def add(self, text: str, **more: Any) -> Any:
         with self.lock:
@@ -505,7 +505,7 @@ class UpdatesAny(RightStore):
         ]
 
 
-# --- Planted faults: what is kept, corrected, deleted.
+# --- Planted faults: keeping, correcting, deleting.
 
 
 class Empty(RightStore):
@@ -572,7 +572,7 @@ class KeepsPrivate(RightStore):
 
 
 class Duplicates(RightStore):
-    """Keeps each repetition, which then hides all else."""
+    """Stores each repetition, which then crowds out other records."""
 
     def add(self, text: str, **more: Any) -> Any:
         self.next += 1
@@ -602,7 +602,7 @@ class Duplicates(RightStore):
 
 
 class Hoards(RightStore):
-    """Keeps what it served, and a thought about each of its records, whenever it is told something."""
+    """Stores its own results and a thought about each record at every assistant message."""
 
     def add(self, text: str, **more: Any) -> Any:
         key = super().add(text, **more)
@@ -627,7 +627,7 @@ class DropsWhenBusy(RightStore):
 
 
 class LosesUnsettled(RightStore):
-    """Loses in a crash what was not settled."""
+    """Loses records in a crash unless they were settled."""
 
     settled = 0
 
@@ -646,7 +646,7 @@ class Appends(RightStore):
 
 
 class KeepsFirst(RightStore):
-    """Never takes a newer value."""
+    """Never accepts a newer value."""
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         return not any(
@@ -655,7 +655,7 @@ class KeepsFirst(RightStore):
 
 
 class NewestArrivalWins(RightStore):
-    """Takes what arrives last for the newest."""
+    """Treats the last arrival as the newest."""
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         self.drop(lambda one: (one.user, one.subject) == (user, about))
@@ -668,7 +668,7 @@ class IgnoresRetraction(RightStore):
 
 
 class RejectsForever(RightStore):
-    """Never takes a value again that it had replaced."""
+    """Never accepts a value again that was once replaced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -685,7 +685,7 @@ class RejectsForever(RightStore):
 
 
 class ReplacesAll(RightStore):
-    """Takes a correction of a part for one of the whole."""
+    """Applies a correction of one part to the whole."""
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         thing = about.rpartition(" ")[2]
@@ -712,7 +712,7 @@ class UpdateAppends(RightStore):
 
 
 class ComesBackInMaintenance(RightStore):
-    """Builds its records anew from all that it ever had."""
+    """Rebuilds its records from everything it ever stored, deleted records included."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -747,7 +747,7 @@ class ComesBackFromBackup(RightStore):
 
 
 class ComesBackWhenFed(RightStore):
-    """Has no memory of what it deleted."""
+    """Does not remember deletions, so a deleted text can be stored again."""
 
     def delete(self, key: Any, *, user: str) -> None:
         super().delete(key, user=user)
@@ -755,7 +755,7 @@ class ComesBackWhenFed(RightStore):
 
 
 class HidesOnly(RightStore):
-    """Leaves a deleted record where only searches do not look."""
+    """Hides a deleted record from searches only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -770,7 +770,7 @@ class HidesOnly(RightStore):
 
 
 class KeepsSummaries(RightStore):
-    """Leaves what was derived of a deleted record."""
+    """Keeps summaries derived from a deleted record."""
 
     def drop(self, fits: Callable[[Kept], bool]) -> None:
         self.records = [record for record in self.records if not fits(record)]
@@ -783,7 +783,7 @@ class DeletesTooMuch(RightStore):
 
 
 class DeleteIsLazy(RightStore):
-    """Deletes with the next maintenance."""
+    """Postpones deletions to the next maintenance."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -825,7 +825,7 @@ LEAKS = {
     DeletesForAll: "changes",
     UpdatesAny: "changes",
 }
-"""By store: the test that names its fault."""
+"""By store: the test that detects its fault."""
 FAULTS = {
     Empty: "found",
     KeepsTen: "found",

@@ -1,4 +1,4 @@
-"""Small conversations of our own in the schema of LoCoMo, for tests."""
+"""Small LoCoMo conversations of our own, for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 SECRET = "zebra-crossing-search"
-"""Stands in every field that an agent must never see, and nowhere else."""
+"""Occurs only in fields that an agent must never see."""
 
 TALK: dict[str, Any] = {
     "sample_id": "conv-1",
@@ -98,12 +98,12 @@ TALK: dict[str, Any] = {
 
 
 def talk(**changes: Any) -> dict[str, Any]:
-    """Return the conversation; `changes` replace its fields."""
+    """Return the conversation with its fields replaced by `changes`."""
     return deepcopy(TALK) | changes
 
 
 def second() -> dict[str, Any]:
-    """Return another conversation, of one session."""
+    """Return another conversation, with a single session."""
     return {
         "sample_id": "conv-2",
         "conversation": {
@@ -152,7 +152,7 @@ AUDIT: list[dict[str, Any]] = [
         "correct_evidence": [],
     },
 ]
-"""Corrections: one of an answer, one of a citation, one of a question that is not there."""
+"""Corrections: one of an answer, one of a citation, and one of a question that does not exist."""
 
 
 def written(path: Path, data: object) -> Path:

@@ -1,7 +1,7 @@
-"""Answers questions by looking them up in the event graph: a second way to each answer, to check the first by.
+"""Answers LoCoMo questions from the event graph: an independent way to each answer, to check the gold answers.
 
-It reads the text of a question and knows the graph. What was said, how dates were
-worded, golds and evidence it does not see.
+It reads the question's text and the graph. It does not see the dialogue, the wording of
+dates, the gold answers or the evidence.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _WEEK = timedelta(7)
 
 @dataclass(frozen=True)
 class Solver:
-    """Answers about one world: a text, the day of an event, or None for what the graph does not hold."""
+    """Answers about one world: a text, the day of an event, or None if the graph does not hold the answer."""
 
     world: World
 
     def answer(self, question: str) -> str | date | None:
-        """Return the graph's answer; ValueError for a question of no known form."""
+        """Return the graph's answer; ValueError if the question has no known form."""
         known = False
         for pattern, find in self._forms:
             if found := pattern.fullmatch(question):
@@ -113,7 +113,7 @@ class Solver:
             )
 
     def _all(self, key: str, named: Mapping[str, str]) -> list[Event]:
-        """Return the person's events of this kind that have what the question names."""
+        """Return the person's events of this kind whose roles match those named in the question."""
         return [
             event
             for event in self.world.events
@@ -148,7 +148,7 @@ class Solver:
         )
 
     def _stages(self, key: str, named: Mapping[str, str]) -> list[str]:
-        """Return the values of a habit, by which brings which up to date."""
+        """Return the successive values of a habit, oldest first."""
         event = self._one(f"{key}/first", named)
         found = []
         while event:
@@ -189,7 +189,7 @@ class Solver:
 
 
 def agrees(answer: str | date | None, gold: str) -> bool:
-    """Whether the graph's answer is the gold one; a day agrees with the day, week, month or year that holds it."""
+    """Return whether answer and gold agree; a day agrees with the day, week, month or year that contains it."""
     if isinstance(answer, date):
         first, last = _span(gold)
         return first <= answer <= last
@@ -200,7 +200,7 @@ def agrees(answer: str | date | None, gold: str) -> bool:
 
 
 def _span(gold: str) -> tuple[date, date]:
-    """Return the first and last day that a gold date may mean."""
+    """Return the first and last day that a gold date may denote."""
     if found := re.fullmatch(r"The (week|weekend) before (.+)", gold):
         told = _span(found[2])[0]
         monday = told - timedelta(told.weekday())
@@ -220,7 +220,7 @@ def _plain(text: str) -> str:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return what matches a question of this form, and finds what it names."""
+    """Return a pattern that matches questions of this form and captures the names in them."""
     parts = re.split(r"\{(\w+)\}", text)
     seen: set[str] = set()
     found = ""

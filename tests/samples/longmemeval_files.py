@@ -1,4 +1,4 @@
-"""Small records of our own in the schema of LongMemEval, for tests."""
+"""Small LongMemEval records of our own, for tests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MOSS: dict[str, Any] = {
     "question_type": "single-session-user",
     "question": "What did my aunt name her parrot?",
     "answer": "You told me of your aunt's cat, never of a parrot.",
-    # Earlier than its last session.
+    # Earlier than the last session.
     "question_date": "2024/04/15 (Mon) 12:00",
     "haystack_dates": ["2024/04/10 (Wed) 20:00", "2024/05/02 (Thu) 07:45"],
     "haystack_session_ids": ["answer_moss", "filler_tea"],
@@ -100,7 +100,7 @@ ROOM: dict[str, Any] = {
 
 
 def records() -> list[dict[str, Any]]:
-    """Return all records, to be changed at will."""
+    """Return copies of all records, which the caller may change."""
     return deepcopy([KILN, MOSS, ROOM])
 
 

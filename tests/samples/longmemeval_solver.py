@@ -1,4 +1,4 @@
-"""Answers from a generated world alone: what a question's gold must equal, found another way than the gold was."""
+"""Answers questions from a generated world alone: an independent check of the gold answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ltm.lab.longmemeval.needles import Needle, WorldFact
 
 
 def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line
-    """Return the answer that the facts of a needle's world give, None if they give none."""
+    """Return the answer that follows from the facts of a needle's world, or None."""
     query = needle.query
     known = [
         [fact for fact in needle.world if fact.about == name] for name in query.about

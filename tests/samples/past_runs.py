@@ -1,4 +1,4 @@
-"""Run folders of the past, as far as lists of runs read them: `summary.json` and `run.json`."""
+"""Past run folders, as far as lists of runs read them: `summary.json` and `run.json`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trials(
     of: int = 1,
     **more: Any,
 ) -> list[ConversationResult]:
-    """Return the conversations of so many trials, each of a plan of its own."""
+    """Return the conversations of `of` trials, each with its own plan."""
     plan = more.pop("plan", "p")
     held = [
         sample_runs.conversation(
@@ -60,7 +60,7 @@ def run_folder(
     branch: str = "main",
     **summary: Any,
 ) -> Path:
-    """Write a run that has ended, and return its folder; `summary`: more for `summary.json`."""
+    """Write the folder of a finished run and return it; `summary` adds fields to `summary.json`."""
     folder = ltm_dir / "runs" / name
     folder.mkdir(parents=True)
     started = RunFile(

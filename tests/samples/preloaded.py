@@ -1,8 +1,9 @@
-"""What each run inside this process would do for itself is done once, when this module is imported.
+"""Does once, at import, what each run inside this process would otherwise repeat.
 
-pytester forgets the modules that a run imports: what is here already is imported once
-only. Half of a small run is pytest looking through its plugins, a fourth for fixtures:
-those of pytest's and our own modules and classes without any are passed over.
+pytester forgets the modules that a run imports, so modules imported here are imported
+only once. Half of a small run is pytest's inspection of its plugins, and a quarter the
+search for fixtures, so modules and classes of pytest and pytest-ltm without any are
+skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ for _name in PRELOADED:
 
 
 def passing_over(look: Callable[..., None]) -> Callable[..., None]:
-    """Return a way to look for a plugin's fixtures that passes over plugins known to have none."""
+    """Wrap pytest's search for a plugin's fixtures so that plugins known to have none are skipped."""
 
     @wraps(look)
     def look_or_pass(
@@ -56,7 +57,7 @@ def passing_over(look: Callable[..., None]) -> Callable[..., None]:
 
 @cache
 def may_have_fixtures(holder: Any) -> bool:
-    """Return whether a module or class has a fixture, or is one of which that is not known."""
+    """Return whether a module or class has fixtures; True for code that is not pytest's or ours."""
     is_module = isinstance(holder, ModuleType)
     name = holder.__name__ if is_module else holder.__module__
     if name.partition(".")[0] not in {"_pytest", "pytest_ltm"}:

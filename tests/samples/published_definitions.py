@@ -27,12 +27,12 @@ _PARTS = (
 
 
 def distinct() -> dict[str, list[dict[str, Any]]]:
-    """Return the definitions by published folder name; the order is that of a hash, the same each time."""
+    """Return the distinct definitions by published folder name, in a stable order (by hash)."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in lines_of(GOODAI / "definitions.jsonl.gz"):
         benchmark, _, folder, file = row["path"].split("/")[2:]
         if benchmark.startswith("Benchmark 3"):
-            # played at run time
+            # without a script: generated at run time
             said = [row["script"], row["expected_responses"]] if row["script"] else file
             key = hashlib.sha256(json.dumps(said).encode()).hexdigest()
             found.setdefault(folder, {}).setdefault(

@@ -1,4 +1,4 @@
-"""Run folders on disk, for the tests of the report file: results, plan and journal as a run writes them."""
+"""Run folders on disk for the tests of the report file: results, plan and journal, as a run writes them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def played(
 
 
 def held(rows: Sequence[ScenarioResult], **changes: Any) -> ConversationResult:
-    """Return the conversation of these rows, with agent, span and trial of the first."""
+    """Return the conversation of these rows, with the agent, span and trial of the first."""
     values: dict[str, Any] = {
         "agent": rows[0].agent,
         "agent_spec": rows[0].agent,
@@ -104,7 +104,7 @@ def held(rows: Sequence[ScenarioResult], **changes: Any) -> ConversationResult:
 
 
 def place_of(conversation: ConversationResult, number: int) -> str:
-    """Return the name of a conversation's folder, as a run gives it; another for a label that no run has."""
+    """Return a conversation's folder name as a run chooses it, or `<number>~talk` for labels that no run has."""
     name = f"{conversation.agent}~{conversation.span_label}~{conversation.trial}"
     return (
         name
@@ -119,7 +119,7 @@ def write_run(
     journals: bool = True,
     **summary: Any,
 ) -> Path:
-    """Write a run folder and return it; `summary`: fields of `summary.json`."""
+    """Write a run folder and return it; `summary` sets fields of `summary.json`."""
     for number, conversation in enumerate(conversations):
         place = folder / place_of(conversation, number)
         place.mkdir(parents=True)
@@ -156,7 +156,7 @@ def journal(
     texts: Mapping[int, tuple[str, str]] | None = None,
     retrieved: Mapping[int, tuple[str, ...]] | None = None,
 ) -> list[str]:
-    """Return the lines of a journal: an opening, then for each row needle, filler, an hour, and the question."""
+    """Return journal lines: an opening, then for each row needle, filler, an hour's wait, and the question."""
     said: list[events.Event] = [
         events.Header(plan={}, plan_fingerprint="", agent_fingerprint="")
     ]
@@ -240,11 +240,11 @@ HOSTILE = {
     "format": "%s%n%(x)s {0} {x!r}",
     "endless word": "W" * 20_000,
 }
-"""What must do nothing, wherever a report shows it."""
+"""Texts that must have no effect wherever a report shows them."""
 
 
 def hostile_run(folder: Path, text: str) -> Path:
-    """Write a run in which every field that a report shows holds the text."""
+    """Write a run with the text in every field that a report shows."""
     needle = NeedleRef(number=1, text=text, gap=900, told_gap=700, seconds_passed=60.0)
     asked = QuestionResult(number=3, text=text, answer=text, gap=900, needles=(needle,))
     values: dict[str, Any] = dict.fromkeys(

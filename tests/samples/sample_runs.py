@@ -104,7 +104,7 @@ def grid() -> RunResult:
 
 
 def floors() -> RunResult:
-    """Two agents at two spans, where guessing earns something; one does no better, and an example has no score."""
+    """Two agents at two spans where guessing scores; one does no better than guessing, and an example has no score."""
     guess = {"sally_anne": 1 / 3, "chapter_break": 1 / 6}
     kept: dict[str, tuple[float | None, ...]] = {
         "colours": (1.0, 0.5),
@@ -136,7 +136,7 @@ def floors() -> RunResult:
 
 
 def gaps() -> RunResult:
-    """Errors, unscored rows, a conversation cut short, overruns and notices."""
+    """Errors, unscored rows, a truncated conversation, overruns and notices."""
     faults = tuple(
         row(
             name,

@@ -1,4 +1,4 @@
-"""For the tests of built-in scenarios: whole conversations in memory, and the published definitions."""
+"""Helpers for tests of built-in scenarios: whole conversations in memory, and the published definitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ltm.testing import Played, run_conversation
 def generated(
     generate: Any, number: int = 3, seed: int = 0, **parameters: Any
 ) -> list[Definition]:
-    """Return the definitions of some examples."""
+    """Return the generated definitions of `number` examples."""
     return [
         generate(random.Random(f"{seed} {generate.__name__} {i}"), parameters)
         for i in range(number)
@@ -33,7 +33,7 @@ def conversation(
     agent: object,
     **options: Any,
 ) -> Played:
-    """Play all definitions in one conversation, with the reset messages and rivals of the bodies' markers."""
+    """Play all definitions in one conversation, with the resets and rivals that the bodies' markers name."""
     examples = [
         PlannedExample(
             scenario=name,
@@ -51,7 +51,7 @@ def conversation(
 
 
 def values(played: Played) -> dict[str, float]:
-    """Return the score of each example, 0 for what rules leave open; an example without one fails the test."""
+    """Return the score of each example, with 0 for verdicts that rules leave open; fail if an example has none."""
     scores = {}
     for key, ending in played.endings.items():
         open_ = (
@@ -65,7 +65,7 @@ def values(played: Played) -> dict[str, float]:
 def scores(
     body: Any, definitions: Sequence[Definition], agent: Any, *, span: int | None
 ) -> list[float]:
-    """Return the scores of one scenario's examples in one conversation; without a span each has its own agent."""
+    """Return the scores of one scenario's examples in one conversation, or with an agent each if there is no span."""
     if span is not None:
         return list(
             values(
@@ -80,7 +80,7 @@ def scores(
 
 
 def published(folder: str, scenario: str) -> list[Definition]:
-    """Return all published definitions of a data set from version 2 on, each once."""
+    """Return the distinct published definitions of a data set, from version 2 on."""
     found: dict[str, Definition] = {}
     for row in lines_of(GOODAI / "definitions.jsonl.gz"):
         if row["path"].split("/")[-2] == folder and "waits" in row:

@@ -1,4 +1,4 @@
-"""A model that writes LoCoMo conversations by rote: it reads what each prompt asks for and answers in that form."""
+"""A scripted model that writes LoCoMo conversations: it reads the form that each prompt asks for and answers in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that writes LongMemEval sessions by rote: it says what its prompt asks for, in the order of the prompt."""
+"""A scripted model that writes LongMemEval sessions: it repeats what its prompt asks for, in that order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def plan_of(prompt: str) -> list[dict[str, str]]:
 
 
 def rounds(prompt: str) -> list[dict[str, Any]]:
-    """Return a chat as asked for."""
+    """Return the requested chat."""
     return [
         {
             "user": f"So much to do. {one['wants']} {one.get('lets_slip', '')}".strip(),
@@ -30,7 +30,7 @@ def rounds(prompt: str) -> list[dict[str, Any]]:
 
 
 def turn(prompt: str) -> dict[str, str]:
-    """Return the next turn of a chat: what is wanted and slips out, or the list to be made."""
+    """Return the next turn of a chat: the user's wants and disclosures, or the requested list."""
     wants = re.findall(r"^What you want from it next: (.*)$", prompt, re.MULTILINE)
     slips = re.findall(r'comes out in this message: "(.*)" Tell it', prompt)
     _, _, listed = prompt.partition("line for line:\n")
@@ -42,7 +42,7 @@ def turn(prompt: str) -> dict[str, str]:
 
 
 def curated(prompt: str) -> Any:
-    """Return the next step of a question that is all the model's own."""
+    """Return the next step of a question that the model invents entirely."""
     if prompt.startswith("Name one"):
         return {"attribute": "the tram pass"}
     if prompt.startswith("Invent a person"):

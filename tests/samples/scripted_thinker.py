@@ -1,4 +1,4 @@
-"""A thinker that plays a script: for each role what comes next, an exception to raise, or else what rules say."""
+"""A thinker with a script: per role the next result or an exception to raise; without lines, the rules' result."""
 
 from __future__ import annotations
 

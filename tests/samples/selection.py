@@ -1,8 +1,8 @@
-"""Which tests a change has run: `--merge` leaves out nightly tests that it does not touch, `--changed` all but its own.
+"""Test selection by changed files: `--merge` omits untouched nightly tests, `--changed` runs only a change's own tests.
 
-The change is everything since the branch left main, with what is not committed; on main
-itself, since the commit before (of a merge: since main as it was). If that cannot be
-told, as in a clone without history, everything is run.
+The change is everything since the branch left main, uncommitted files included; on main
+itself, everything since the previous commit (for a merge: since main before it). If it
+cannot be determined, as in a clone without history, all tests run.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from typing import Any, NamedTuple
 import pytest
 
 Rules = Mapping[str, Collection[str]]
-"""By pattern of a path, of which the first counts: patterns of the tests that a change there touches.
+"""By path pattern, of which the first match counts: patterns of the tests that a change there touches.
 
-PATH stands for the path, FOLDER for the second part of it, ROOM for the third.
+PATH stands for the path, FOLDER for its second part, ROOM for its third.
 """
 EVERYTHING = ("*",)
 
 
 class Change(NamedTuple):
-    """What is to be merged."""
+    """The change to be merged."""
 
     commit: str
     """The hash of the last commit, "" if there is none."""
     paths: tuple[str, ...] | None
-    """What differs from main, sorted; None: unknown."""
+    """Paths that differ from main, sorted; None if unknown."""
 
 
 def read_change(root: Path) -> Change:
-    """Return what a checkout would bring to main."""
+    """Return the change that a checkout would bring to main."""
     try:
         head = git(root, "rev-parse", "HEAD")
         base = choose_base(root, head)
@@ -50,8 +50,8 @@ def read_change(root: Path) -> Change:
 
 
 def choose_base(root: Path, head: str) -> str:
-    """Return the commit that the change begins after; CalledProcessError if there is none, as for a first commit."""
-    # a pull request into another branch
+    """Return the commit on which the change is based; CalledProcessError if there is none, as for a first commit."""
+    # the target of a pull request may be another branch
     target = os.environ.get("GITHUB_BASE_REF") or "main"
     for branch in (f"origin/{target}", target):
         try:
@@ -64,7 +64,7 @@ def choose_base(root: Path, head: str) -> str:
 
 
 def git(root: Path, *words: str) -> str:
-    """Return what git says in a checkout."""
+    """Return git's output in a checkout, stripped."""
     done = subprocess.run(
         ["git", *words], cwd=root, capture_output=True, text=True, check=True
     )
@@ -76,9 +76,9 @@ def find_touched(
     rules: Rules,
     otherwise: Collection[str] = EVERYTHING,
 ) -> Iterator[str]:
-    """Yield patterns of the tests that a change touches; all of them, where it is unknown.
+    """Yield patterns of the tests that a change touches; `*` if the change is unknown.
 
-    A path that no rule knows touches `otherwise`.
+    A path that matches no rule touches `otherwise`.
     """
     if paths is None:
         yield from EVERYTHING
@@ -95,12 +95,12 @@ def find_touched(
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether a name is like one of the patterns, in which brackets are just brackets."""
+    """Return whether a name matches one of the patterns, in which brackets are literal."""
     return any(fnmatchcase(name, pattern.replace("[", "[[]")) for pattern in patterns)
 
 
 def read_watched(path: Path) -> list[str]:
-    """Return patterns of the nightly tests that have failed, and are run before each merge until they are mended."""
+    """Return patterns of the nightly tests that have failed; they run before each merge until fixed."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [
         f"{line.strip()}*"
@@ -112,10 +112,10 @@ def read_watched(path: Path) -> list[str]:
 def choose_left_out(
     items: Iterable[pytest.Item], commit: str, patterns: Collection[str]
 ) -> list[pytest.Item]:
-    """Return the nightly tests like none of the patterns, but for one of every `every`.
+    """Return the nightly tests to omit: those matching no pattern, except one out of every `every`.
 
-    They are counted among all tests with that number. The commit decides which have
-    their turn, so that each has it within days.
+    The share is taken of all tests with the same `every`. The commit decides which
+    tests have their turn, so that each runs within days.
     """
     left_out: list[pytest.Item] = []
     turns: dict[int, list[tuple[bytes, pytest.Item]]] = {}
@@ -137,12 +137,12 @@ def choose_left_out(
 
 
 class Selection:
-    """The plugin that leaves tests out, to the nightly run or to the merge."""
+    """The plugin that deselects tests, leaving them to the nightly run or to the merge."""
 
     def __init__(
         self, config: pytest.Config, own: Rules, touched_by: Rules, watched: Path
     ) -> None:
-        """Find out what has changed, unless xdist's controller has told this worker: all must collect the same."""
+        """Determine the change, or take it from xdist's controller in a worker: all must collect the same tests."""
         self._is_for_merge = config.getoption("merge")
         self._only_own = config.getoption("changed")
         told = getattr(config, "workerinput", {}).get("ltm_change")
@@ -158,11 +158,11 @@ class Selection:
             self._patterns += read_watched(watched)
         self.collected: list[pytest.Item] = []
         self.nightly: list[pytest.Item] = []
-        """Those of them that are left out where nothing is touched."""
+        """Those of them that are omitted if nothing is touched."""
 
     @property
     def leaves_some_to_the_night(self) -> bool:
-        """Whether nightly tests are left out, so that properties may do with fewer examples than at night."""
+        """Whether nightly tests are omitted, so that property tests may use fewer examples."""
         return self._is_for_merge and "*" not in self._patterns
 
     @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""What the built-in suites say, ask and want to hear, without pytest."""
+"""The messages, questions and expected replies of the built-in suites, obtained without pytest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm.testing import run_conversation
 
 
 class SuiteText(NamedTuple):
-    """A message of a scenario, and the right reply."""
+    """A message of a scenario, and the correct reply."""
 
     kind: str
     message: str
@@ -21,7 +21,7 @@ class SuiteText(NamedTuple):
 
 
 def said(suite: str, seed: int) -> Iterator[SuiteText]:
-    """Yield all that a suite says and asks, with the replies of an agent that is right, but for books."""
+    """Yield the messages and questions of a suite, except those about books, with a perfect agent's replies."""
     for entry in built_in(suite).entries:
         if entry.scenario == "chapter_break":
             continue

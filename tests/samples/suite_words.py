@@ -1,4 +1,4 @@
-"""Words of a command line in which `?name=value` is a parameter of the suite."""
+"""Command lines in which `?name=value` is shorthand for a parameter of the suite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def with_parameters(words: Iterable[str]) -> list[str]:
-    """Return the words with each `?name=value` in the value of `--ltm-suite`; of two with one name the last counts."""
+    """Move each `?name=value` into the value of `--ltm-suite`; of two with the same name, the last counts."""
     kept: list[str] = []
     parameters: dict[str, str] = {}
     for word in words:

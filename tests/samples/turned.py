@@ -1,8 +1,8 @@
-"""A plugin for xdist's workers, which all collect everything: each begins every folder at another file.
+"""A plugin for xdist's workers: each begins every folder at a different file.
 
-A test file is compiled, its assertions rewritten, by whoever comes first; the others
-read the result. In a fresh checkout that is most of the collecting, and workers that
-walk side by side would all do all of it.
+All workers collect everything. The first worker to reach a test file compiles it and
+rewrites its assertions; the others read the cached result. In a fresh checkout this is
+most of the collection time, and workers in lockstep would all repeat it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 
 class TurnedCollection:
-    """Turns the folders of one worker; in the end the tests stand as if none had been turned."""
+    """Rotates the files of each folder in one worker; the final order of tests is the usual one."""
 
     def __init__(self, number: int, count: int) -> None:
         self._share = number / count
@@ -22,7 +22,7 @@ class TurnedCollection:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Turn the files of a folder; other folders keep their places."""
+        """Rotate the files of a folder; subfolders keep their places."""
         report = yield
         if isinstance(collector, pytest.Directory) and report.passed:
             files = [node for node in report.result if isinstance(node, pytest.File)]
@@ -36,12 +36,12 @@ class TurnedCollection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Have all workers' tests in the same order, by their files."""
+        """Sort the tests by file, so that all workers have the same order."""
         items.sort(key=lambda item: item.nodeid.partition("::")[0])
 
 
 def turn_collection(config: pytest.Config) -> None:
-    """Register the plugin in a worker of xdist."""
+    """Register the plugin in an xdist worker."""
     worker = getattr(config, "workerinput", None)
     if worker is not None:
         count = worker["workercount"]

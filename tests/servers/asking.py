@@ -1,4 +1,4 @@
-"""Asks an ASGI app for a page, in this process: no socket, no thread of a server."""
+"""Requests to an ASGI app in this process, without a socket or a server thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Got(NamedTuple):
-    """An answer."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -27,7 +27,7 @@ def ask(
     host: str = "127.0.0.1:1",
     **headers: str | None,
 ) -> Got:
-    """Return the answer to a GET, to a POST where a form is given; headers by their names with `_`; None: without."""
+    """Return the response to a GET, or to a POST if a form is given; header names use `_`, and None omits a header."""
     body = b"" if given is None else urlencode(given).encode()
     said: dict[str, str | None] = {
         "host": host,
@@ -60,7 +60,7 @@ def ask(
 
     async def receive() -> dict[str, Any]:
         if not bodies:
-            await asyncio.Event().wait()  # nobody goes away
+            await asyncio.Event().wait()  # the client never disconnects
         return bodies.pop()
 
     async def send(message: Any) -> None:

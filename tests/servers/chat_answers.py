@@ -1,4 +1,4 @@
-"""What the chat server can be told to answer."""
+"""The answers that the chat server can be told to give."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """An answer of HTTP: `text` as a chat completion with usage, or `body` as it is."""
+    """An HTTP response: `text` as a chat completion with usage, or `body` verbatim."""
 
     text: str | None = None
     status: int = 200
@@ -19,13 +19,13 @@ class Says:
     usage: bool = True
     finish_reason: str = "stop"
     calls: tuple[tuple[str, str], ...] = ()
-    """Tools that are called: names, and arguments as the model writes them."""
+    """Tool calls: names, and arguments as the model writes them."""
     after: float = 0.0
-    """Seconds before it begins."""
+    """Seconds before the response begins."""
     cut: bool = False
-    """Only half of the body arrives."""
+    """Send only half of the body."""
     reset: bool = False
-    """The connection is reset instead."""
+    """Reset the connection instead of responding."""
 
 
 Answer: TypeAlias = "str | Says"
@@ -73,7 +73,7 @@ def truncated(text: str = "Only half of this arrives.") -> Says:
 
 
 def garbled(body: str = '{"choices": [{"mess') -> Says:
-    """A whole body that is no JSON, though it says so."""
+    """A complete body that is not JSON, despite its content type."""
     return Says(body=body, headers={"Content-Type": "application/json"})
 
 
@@ -86,7 +86,7 @@ def resets() -> Says:
 
 
 def overflows(limit: int, asked: int = 0, *, dialect: str = "openai") -> Says:
-    """The refusal of a prompt that is too long, as different servers say it."""
+    """The refusal of a prompt that is too long, as different servers word it."""
     told = DIALECTS[dialect].format(limit=limit, asked=asked or limit + 1)
     return Says(
         status=400,

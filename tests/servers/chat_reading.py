@@ -1,4 +1,4 @@
-"""The embedded reader behind the chat server, so that whole runs through a real client have scores to be compared."""
+"""The embedded reader behind the chat server, for comparable scores of whole runs through a real client."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_ltm.agents.reader.reader import make_reader
 
 
 class Reading:
-    """The embedded reader as a stateless server: it has read what the request holds, and nothing else.
+    """The embedded reader as a stateless server: it has read the messages of the request, and nothing else.
 
-    A request that goes on from an answered one is read on from there; exchanges in
-    between were told.
+    A request that continues an answered one reuses that reader; the exchanges in
+    between are told to it.
     """
 
     def __init__(self, policy: str, argument: str) -> None:
@@ -56,7 +56,7 @@ def _hashes(said: list[tuple[str, str]]) -> list[str]:
 
 
 class _Times:
-    """Takes the notes of time off messages, as a model would read them."""
+    """Strips time notes from messages and passes the time to the reader, as a model would read them."""
 
     _NOTE = re.compile(
         r"\[(?:(?P<begin>\d{4}-[^\]]*)|(?:(?P<days>\d+) days?, )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)) ?.*?\] "

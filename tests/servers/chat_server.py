@@ -1,4 +1,4 @@
-"""An OpenAI-compatible chat server on loopback, for tests: it answers as it is told to, or as the embedded reader.
+"""An OpenAI-compatible chat server on loopback, for tests: it gives scripted answers or those of the embedded reader.
 
 With the fixture `chat_server`:
 
@@ -6,9 +6,9 @@ With the fixture `chat_server`:
     ... --ltm-agent=openai:some-model@{chat_server.url} ...
     assert chat_server.requests[0].messages[-1]["content"] == "Hi."
 
-What is queued with `next` is given first, then `default` (a text, an answer, or a
-function of what was asked). The server speaks real HTTP and knows the project only
-where it is to read like the embedded agents (`reads`).
+Answers queued with `next` are used first, then `default` (a text, an answer, or a
+function of the request). The server speaks real HTTP and is independent of pytest-ltm,
+except to read like the embedded agents (`reads`).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ __all__ = [
     "wrong_schema",
 ]
 
-# pytester forgets what a run in this process imports, and the client keeps tables of
-# the classes of its parts.
+# pytester forgets the modules that a run in this process imports, while the client
+# keeps tables of its classes.
 for _name in (
     "openai.resources.chat.completions",
     "httpx",
@@ -81,7 +81,7 @@ class Asked:
 
     path: str
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """Header names in lower case."""
     body: Any
     prompt_tokens: int
 
@@ -97,26 +97,26 @@ class Asked:
 
 
 class ChatServer:
-    """See the module. All attributes may be set at any time."""
+    """A running chat server; see the module. All attributes may be set at any time."""
 
     def __init__(self) -> None:
         self.requests: list[Asked] = []
         self.default: Answer | Callable[[Asked], Answer] = "Understood."
         self.key: str | None = None
-        """The bearer token without which everything is refused."""
+        """The bearer token that requests must carry; None accepts all."""
         self.context: int | None = None
-        """Prompts of more tokens are refused as too long."""
+        """Longer prompts, in tokens, are refused as too long."""
         self.dialect = "openai"
         self.not_taken: frozenset[str] = frozenset()
-        """Parameters that are refused, as models that think refuse `temperature`."""
+        """Parameters that are refused, as reasoning models refuse `temperature`."""
         self.count: Callable[[str], int] = lambda text: max(1, len(text) // 4)
-        """Tokens of a text."""
+        """Count the tokens of a text."""
         self.embeds: Callable[[str], list[float]] | None = None
-        """Gives the vector of a text; None: there is no such endpoint."""
+        """Returns the vector of a text; None: there is no embeddings endpoint."""
         self.keeps_open = True
-        """Whether a connection serves further requests; a client of a library may never close it."""
+        """Whether a connection serves further requests; clients inside libraries may never close it."""
         self.most_at_once = 0
-        """The largest number of requests that were under way at the same time."""
+        """The largest number of simultaneous requests so far."""
         self._under_way = 0
         self._queue: deque[Answer] = deque()
         self._lock = threading.Lock()
@@ -130,16 +130,16 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """The base URL that clients take."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def next(self, *answers: Answer) -> None:
-        """Give these answers to the next requests, one each."""
+        """Queue these answers for the next requests, one each."""
         with self._lock:
             self._queue.extend(answers)
 
     def reads(self, policy: str, argument: str = "") -> None:
-        """Answer from now on as the embedded reader of this memory policy, having read the request's messages."""
+        """From now on, answer as the embedded reader with this memory policy, given the request's messages."""
         from chat_reading import Reading
 
         self.default = Reading(policy, argument)
@@ -261,7 +261,7 @@ class ChatServer:
 
 @contextmanager
 def serving() -> Iterator[ChatServer]:
-    """A running server, stopped at the end."""
+    """Yield a running server, and stop it at the end."""
     server = ChatServer()
     try:
         yield server
@@ -274,7 +274,7 @@ class _Http(ThreadingHTTPServer):
     chat: ChatServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are part of the tests."""
+        """Ignore errors: some tests hang up on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -304,7 +304,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Says, body: Any) -> None:
         if answer.reset:
-            # Lingering for no time: what is closed is reset.
+            # A linger time of zero makes closing reset the connection.
             self.connection.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
             )
@@ -328,4 +328,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = answer.cut or not keeps_open
 
     def log_message(self, *_: Any) -> None:
-        """Be quiet."""
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""A stand-in for knowledge graph servers: takes lists of objects, finds what shares most words with a query.
+"""A stand-in for knowledge graph servers: takes lists of objects, and finds those sharing most words with a query.
 
 `--prose`: `search_nodes` answers in sentences.
 """

@@ -1,6 +1,6 @@
-"""Habits of servers that imitate OpenAI's, or of gateways before them: what they answer, and what is to come of it.
+"""Behaviours of servers that imitate OpenAI's, or of gateways in front of them, with the expected results.
 
-docs/openai.md has them by kind.
+docs/openai.md lists them by kind.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from chat_server import Answer, Asked
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What a server does, and how the agent takes it."""
+    """A server's behaviour, and the agent's expected reaction."""
 
     name: str
     answers: tuple[Answer, ...] = ()
-    """What it answers to a first message; afterwards it says "Teal."."""
+    """Its answers to a first message; later ones are answered "Teal."."""
     refuses: Callable[[Asked], Answer | None] = lambda _: None
-    """What it answers instead to a request of a certain kind, always."""
+    """A constant answer to requests of a certain kind, in place of the others."""
     comes_to: str = "Teal."
-    """The reply."""
+    """The agent's reply."""
     requests: int | None = None
     fault: str = ""
-    """What the error says, where there is no reply."""
+    """Text of the error, if there is no reply."""
     passing: bool = False
-    """The fault is one that may pass, so the message is sent again."""
+    """Whether the fault is transient, so that the message is sent again."""
     finish_reason: str | None = None
     thoughts: str = ""
 
@@ -166,7 +166,7 @@ HABITS = [
         "error in a 200 body that is a text",
         (Says(body={"error": "broken"}),),
         fault="broken",
-        # nothing tells whether it is: it is asked again, but not often
+        # it may be transient: it is retried, but not often
         passing=True,
     ),
     Habit(
@@ -260,7 +260,7 @@ HABITS = [
         (body({"content": None, "refusal": "I would rather not."}),),
         comes_to="I would rather not.",
     ),
-    # --- thoughts
+    # --- reasoning
     Habit(
         "thoughts in `reasoning_content`",
         (body({"content": "Teal.", "reasoning_content": "Ghent before."}),),
@@ -312,7 +312,7 @@ HABITS = [
         "overflow without any figure (MLX)",
         refuses=_overflow(400, "Context size has been exceeded."),
     ),
-    # --- what it does not take
+    # --- unsupported parameters
     Habit("no system prompt (Gemma)", refuses=_without_system, requests=2),
     Habit("no system prompt (o1-mini)", refuses=_role_not_taken, requests=2),
     Habit("roles must alternate", refuses=_alternating, requests=2),
@@ -360,7 +360,7 @@ HABITS = [
         ),
         fault="Write openai-responses:m",
     ),
-    # --- what comes over the line
+    # --- transport
     Habit(
         "streams though it was not asked to",
         (stream(delta(content="Te"), delta(content="al.")),),

@@ -1,4 +1,4 @@
-"""A server on loopback that answers each post with what a function says."""
+"""A server on loopback that answers each POST with the result of a function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Loopback(NamedTuple):
 
 @contextmanager
 def serving(answer: Callable[[Post], Answer | dict[str, Any]]) -> Iterator[Loopback]:
-    """Serve on a free port; `answer` gives a body (JSON, or a text as it stands)."""
+    """Serve on a free port; `answer` returns the body (JSON, or a text sent verbatim)."""
     posts: list[Post] = []
 
     class Handler(BaseHTTPRequestHandler):

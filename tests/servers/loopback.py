@@ -1,4 +1,4 @@
-"""A server on this machine that fails as it is told to, and agents that talk to it over real HTTP."""
+"""A local server with scripted failures, and agents that talk to it over real HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 RESET = -1
-"""In place of a status: the connection is reset in the middle."""
+"""In place of a status: reset the connection in the middle of the response."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -31,7 +31,7 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing."""
+        """Ignore errors."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -47,18 +47,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             )
             self.connection.close()
             return
-        self.send_response_only(status)  # without its own Date
+        self.send_response_only(status)  # without its default Date header
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(b"ok")
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def post(url: str, message: str) -> str:
-    """Send a message with Python's own client and return the reply."""
+    """Send a message with Python's own HTTP client and return the reply."""
     request = urllib.request.Request(url, message.encode(), method="POST")
     try:
         with urllib.request.urlopen(request, timeout=60) as response:

@@ -1,8 +1,8 @@
-"""A small memory server that speaks MCP on stdio: keeps texts, finds those that share most words with a query.
+"""A small memory server that speaks MCP on stdio: stores texts, and finds those sharing most words with a query.
 
-`--sessions`: takes sessions, says what it wrote, and `search` fails until it is
-settled. `--plain`: answers in text instead of objects, and has tools of other names. A
-search for "broken" is refused.
+`--sessions`: takes whole sessions, reports what it stored, and fails `search` until
+settled. `--plain`: answers in text instead of objects, under other tool names. A search
+for "broken" is refused.
 """
 
 from __future__ import annotations

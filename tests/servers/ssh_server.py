@@ -1,4 +1,4 @@
-"""An ssh server on loopback: one user with one key, made for it, who may run commands. Nobody else is let in."""
+"""An ssh server on loopback that lets a single user, with a key generated for it, run commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SshServer:
-    """Use it as a context; `config` is then an ssh configuration in which it is the host `far`."""
+    """A context manager; inside it `config` is an ssh configuration that names the server as host `far`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
