@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from pytest_ltm.language.values import cldr
@@ -30,6 +31,7 @@ from pytest_ltm.language.values.moments import (
     may_begin_time,
     may_end_value,
     moments_at,
+    month_of,
     read_moments,
     read_weekdays,
     time_words,
@@ -382,6 +384,9 @@ class FoundValue:
 
 
 _MOST_TOKENS = 8
+_LONGEST_TOKEN = 50
+_TIME_SIGNS = frozenset((":", "/", "-", "am", "pm"))
+_TOUCHING = re.compile(r"[^\W\d_]$|\d:$")
 _SIGNS = frozenset({"Sc", "Sm", "Pd"})
 """Categories of Unicode: of currencies, of mathematics, dashes."""
 
@@ -391,12 +396,21 @@ def find_values(text: str) -> list[FoundValue]:
 
     Places are those in `plain_writing(text)`. Linear in the length of the text.
     """
-    return list(_iter_values(plain_writing(text)))
+    return list(_values_of(plain_writing(text)))
+
+
+@lru_cache(maxsize=64)
+def _values_of(plain: str) -> Sequence[FoundValue]:
+    """Return the values of a text in plain writing; one answer is read for several reasons."""
+    return list(_iter_values(plain))
 
 
 def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
-    """Yield the days of a year that a levelled text names, each with the months and days that it may be."""
-    for value in _iter_values(text, only_times=True):
+    """Yield the days of a year that a levelled text names, each with the months and days that it may be.
+
+    A day is asked for: 5.11. is one, and 3/4.
+    """
+    for value in _iter_values(text, "time", asked=True):
         moments = read_moments(value.text, split_tokens(value.text), asked=True)
         fields = [moment.fields for moment in moments]
         days = [
@@ -408,29 +422,50 @@ def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
             yield value, days
 
 
-def _iter_values(plain: str, *, only_times: bool = False) -> Iterator[FoundValue]:
-    """Yield the values of a text in plain writing; `only_times`: those that may be one where a time is asked for."""
+def _iter_values(
+    plain: str, kind: Kind | None = None, *, asked: bool = False
+) -> Iterator[FoundValue]:
+    """Yield the values of a text in plain writing; `asked`: whether a time is asked for, so what may be one is one."""
     tokens = split_tokens(plain)
     place = 0
     while place < len(tokens):
-        window = tokens[place : place + _MOST_TOKENS]
-        start = window[0].start
+        # a number of thousands of digits is noise
+        window = list(takewhile(_is_short, tokens[place : place + _MOST_TOKENS]))
         place += 1
-        # figures that touch a letter are of a name: T14
-        is_in_name = window[0].is_number and plain[max(0, start - 1) : start].isalpha()
-        if is_in_name or not _may_begin(window[0]):
+        if not window or (kind == "time" and not _has_time_sign(window)):
+            continue
+        start = window[0].start
+        # figures that touch a letter are of a name, T14, and behind a colon of a score
+        is_inside = window[0].is_number and _TOUCHING.search(
+            plain[max(0, start - 2) : start]
+        )
+        if is_inside or not _may_begin(window[0]):
             continue
         times = 0
         if may_begin_time(window[0]):
-            moments = moments_at(plain, window, asked=only_times)
-            times = _value_end(window, moments, if_unlikely=only_times)
-        amounts = 0 if only_times else _value_end(window, amounts_at(window))
+            moments = moments_at(plain, window, asked=asked)
+            times = _value_end(window, moments, if_unlikely=asked)
+        amounts = 0 if kind == "time" else _value_end(window, amounts_at(window))
         size = max(times, amounts)
         if size:
             end = window[size - 1].end
-            kind: Kind = "time" if times == size else "amount"
-            yield FoundValue(plain[start:end], start, end, kind)
+            found_kind: Kind = "time" if times == size else "amount"
+            yield FoundValue(plain[start:end], start, end, found_kind)
             place += size - 1
+
+
+def _has_time_sign(tokens: Sequence[Token]) -> bool:
+    """Return whether tokens have what no time in figures and no day of a year is without: most have not."""
+    return any(
+        token.key in _TIME_SIGNS
+        or (token.is_number and "." in token.text)
+        or month_of(token.key)
+        for token in tokens
+    )
+
+
+def _is_short(token: Token) -> bool:
+    return len(token.text) <= _LONGEST_TOKEN
 
 
 def _value_end(

@@ -44,6 +44,7 @@ _FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})(?:\2(\d{2,4}))?(?!\d)")
 _FIGURE_DATES = (_ISO, _PACKED, _FIGURES)
 _CENTURY = 100
 _SHORTEST_BEGINNING = 4
+_TWO_DIGITS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,9 @@ class _Parse:
         """Read 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
         hour = self._digits()
         minute = self._digits(2)
-        if hour is not None and self._key(1) == ":" and minute is not None:
+        # a goal or two are a score: 3:1
+        is_clock = self._key(1) == ":" and len(self._key(2)) == _TWO_DIGITS
+        if hour is not None and is_clock and minute is not None:
             used = 3
             fields = {"hour": hour, "minute": minute}
             second = self._digits(4)
@@ -315,8 +318,7 @@ class _Parse:
         return False
 
     def _take_month(self) -> bool:
-        word = self._key()
-        number = cldr.month_names().get(word) or _months_by_beginning().get(word)
+        number = month_of(self._key())
         return number is not None and self._set(1, month=number)
 
     def _take_weekday(self) -> bool:
@@ -439,6 +441,11 @@ class _Parse:
             of_24_hours=self._half == "24",
             likely=self._likely,
         )
+
+
+def month_of(word: str) -> int | None:
+    """Return the number, from 1, of the month that a word names, whole or abbreviated; None if it names none."""
+    return cldr.month_names().get(word) or _months_by_beginning().get(word)
 
 
 @cache

@@ -159,3 +159,16 @@ def test_days_of_a_year_are_found_in_words_and_figures(
     text: str, days: list[list[tuple[int, int]]]
 ) -> None:
     assert [readings for _, readings in find_days(text)] == days
+
+
+def test_a_number_of_thousands_of_digits_is_no_value() -> None:
+    noise = "7" * 20_000
+    values = find_values(f"It is 5 {noise} km, and 3 km.")
+    assert [value.text for value in values] == ["5", "3 km"]
+    days = [readings for _, readings in find_days(f"{noise} may, 5 may {noise}")]
+    assert days == [[(5, 5)]]
+
+
+def test_a_score_is_no_time_of_day() -> None:
+    assert compare_values("3:1", "3:01 am") is not Sameness.SAME
+    assert [value.kind for value in find_values("We won 3:1.")] == ["amount"]
