@@ -1,4 +1,4 @@
-"""The metrics of other benchmarks: functions of what was said and what was expected, each with its source."""
+"""The metrics of other benchmarks, each with its source: functions of an answer and the gold answers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ RE = LEXICON.expressions("benchmarks")
 
 
 def squad_text(text: str) -> str:
-    """Return a text without case, punctuation, articles and further spaces (Rajpurkar et al., EMNLP 2016: SQuAD)."""
+    """Normalize a text as SQuAD does: no case, punctuation, articles or extra spaces (Rajpurkar et al., EMNLP 2016)."""
     return " ".join(RE.articles.sub(" ", strip_punctuation(text)).split())
 
 
 def match_exactly(answer: str, golds: Sequence[str]) -> bool:
-    """Return whether the answer is one of the gold ones (SQuAD; MemoryAgentBench, Hu et al., ICLR 2026)."""
+    """Return whether the answer equals a gold answer (SQuAD; MemoryAgentBench, Hu et al., ICLR 2026)."""
     return squad_text(answer) in map(squad_text, golds)
 
 
 def match_substring(answer: str, golds: Sequence[str]) -> bool:
-    """Return whether a gold answer stands in the answer, even in a word (MemoryAgentBench, Hu et al., ICLR 2026)."""
+    """Return whether the answer contains a gold answer, even inside a word (MemoryAgentBench, Hu et al., ICLR 2026)."""
     text = squad_text(answer)
     return any(gold in text for gold in map(squad_text, golds) if gold)
 
@@ -34,10 +34,10 @@ def match_substring(answer: str, golds: Sequence[str]) -> bool:
 def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -> bool:
     r"""Return whether the answer is the set, or the sequence, of phrases (LongMemEval-V2, Wu et al., 2026).
 
-    The answer is what stands in the last `\boxed{}`, if anything does, split at
-    semicolons, line ends or commas: then nothing else may be there. An answer in
-    sentences holds if each phrase stands in it, in their order where it counts.
-    Hyphens are blanks.
+    The content of the last `\boxed{}`, or without one the whole answer, is split at
+    semicolons, line ends or commas; the parts must be exactly the phrases. An answer
+    without a box also counts if its sentences contain every phrase, in order if
+    `ordered`. Hyphens are treated as spaces.
     """
     answer = answer.replace("-", " ")
     boxed = RE.boxed.findall(answer)
@@ -64,7 +64,7 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
 
 
 def match_number(answer: str, gold: float, tolerance: float) -> bool:
-    """Return whether the last number of the answer is near enough to the gold one."""
+    """Return whether the last number of the answer is within `tolerance` of the gold one."""
     numbers = re.findall(r"[-+]?\d[\d,]*(?:\.\d+)?", answer)
     return (
         bool(numbers) and abs(float(numbers[-1].replace(",", "")) - gold) <= tolerance
@@ -72,13 +72,13 @@ def match_number(answer: str, gold: float, tolerance: float) -> bool:
 
 
 def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
-    """Return the share of the gold items among the `k` first (Recall@5 of MemoryAgentBench, Hu et al., ICLR 2026)."""
+    """Return the share of the gold items among the first `k` (Recall@5 of MemoryAgentBench, Hu et al., ICLR 2026)."""
     first = set(map(squad_text, ranked[:k]))
     return sum(squad_text(gold) in first for gold in golds) / max(len(golds), 1)
 
 
 def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 where all are tied."""
+    """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 if one is all ties."""
     pairs = [
         (first[j] - first[i], second[j] - second[i])
         for i, j in combinations(range(len(first)), 2)
@@ -92,10 +92,11 @@ def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def order_score(lines: Sequence[int | None], items: int) -> float:
-    """Return tau-b, from 0 to 1, times F1 of an order (BEAM, Tavakoli et al., ICLR 2026: event ordering).
+    """Return tau-b, scaled to 0 to 1, times the F1 of an order (BEAM, Tavakoli et al., ICLR 2026: event ordering).
 
-    `lines`: which of so many items each line of the answer names, None for none of
-    them. An order of a single item is neither right nor wrong: only F1 counts.
+    `lines`: the item that each line of the answer names, counted from 0 and below
+    `items`; None if it names none. An order of one item is neither right nor wrong:
+    only F1 counts.
     """
     named_places = list(dict.fromkeys(item for item in lines if item is not None))
     # the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)
@@ -108,7 +109,7 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
 
 
 def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
-    """Return which item each line of an answer names: the one of which it has all telling words, if only one."""
+    """Return the item that each line names: the only one whose distinctive words it all has, else None."""
     words_of_items = [
         {word_stem(word) for word in telling_words(item)} for item in items
     ]
@@ -128,7 +129,7 @@ def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
 
 
 def pass_hat_k(passed: int, trials: int, k: int) -> float:
-    """Return the chance that `k` trials drawn of these all pass: pass^k (Yao et al., tau-bench, 2024)."""
+    """Return the probability that `k` trials drawn from these all pass: pass^k (Yao et al., tau-bench, 2024)."""
     if not 1 <= k <= trials:
         raise ValueError(
             f"pass^{k} needs at least {k} trials and k of at least 1, not {trials}"
@@ -137,16 +138,16 @@ def pass_hat_k(passed: int, trials: int, k: int) -> float:
 
 
 def mean_claims(grades: Sequence[float]) -> float:
-    """Return the mean of the grades 0, ½ and 1 of all claims: what the paper of BEAM says (Tavakoli et al., 2026)."""
+    """Return the mean of the claims' grades 0, ½ and 1, as the BEAM paper defines it (Tavakoli et al., 2026)."""
     return sum(grades) / max(len(grades), 1)
 
 
 def official_claims(grades: Sequence[float]) -> float:
-    """Return what BEAM's published code makes of them: the whole part of each, so that every ½ counts as 0."""
+    """Return the mean as BEAM's published code computes it: grades are truncated, so each ½ counts as 0."""
     return sum(map(int, grades)) / max(len(grades), 1)
 
 
-# --- One or several of lettered choices, in any wording.
+# --- Lettered choices: one or several, in any wording.
 
 _LETTER = (
     r"\\boxed{{\s*\(?(?P<boxed>{letters})\)?\s*}}"
@@ -159,10 +160,10 @@ _LETTER = (
 def chosen_letters(
     answer: str, options: Mapping[str, str], *, several: bool = False
 ) -> set[str]:
-    """Return the letters that an answer settles on, by letter or by the text of a choice (PersonaMem, LongMemEval-V2).
+    """Return the letters that an answer chooses, by letter or by a choice's text (PersonaMem, LongMemEval-V2).
 
-    Empty where it chooses none, or leaves open which; `several`: it may choose more
-    than one.
+    Empty if it chooses none or leaves the choice open. `several`: more than one may be
+    chosen.
     """
     name_by_letter = {name.lower(): name for name in options}
     letters = "|".join(
@@ -176,7 +177,7 @@ def chosen_letters(
         return f" {_mark(name_by_letter[next(filter(None, match.groups())).lower()], options)} "
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
-    # "A" and "I" are words as well: they count beside other letters, or at the end
+    # "A" and "I" are words, too: they count only next to other letters or at the end
     capitals = (
         "|".join(
             re.escape(letter)
@@ -204,7 +205,7 @@ def _mark(letter: str, options: Mapping[str, str]) -> str:
 
 
 def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
-    """Return where a text names choices; a choice inside a longer one is none."""
+    """Return the mentions of choices in a text, without those inside a longer choice."""
     letters = dict(zip(options.values(), options, strict=True))
     letters |= {_mark(letter, options): letter for letter in options}
     mentions = find_mentions(text, tuple(letters))

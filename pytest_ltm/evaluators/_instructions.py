@@ -1,4 +1,4 @@
-"""Instructions kept for later: a quote, a sentence at each trigger, standing orders, reminders."""
+"""Instructions to carry out later: a quote, a sentence at each trigger, standing orders, reminders."""
 
 from __future__ import annotations
 
@@ -43,18 +43,17 @@ from pytest_ltm.language.recital import (
     recites_messages,
 )
 
-# The share of the quote's own words that a reply must have before a judge is asked
-# about it.
+# The share of the quote's words in a reply above which a judge is asked about it.
 _NEARLY = 0.6
 
 
 class QuoteAtReply(Ruled, Struct, frozen=True):
     """Watch for a quote in the n-th reply and in no other; the reply to the instruction is the first.
 
-    Called with the exchanges since the instruction, it returns None while it cannot
-    tell. `v3.5` and `paper` look for the quote in lower case and without ASCII
-    punctuation; `current` looks for its words in a row. Where reply `nth` has most of
-    its words, but not in a row, `current` asks a judge if there is one.
+    Called with the exchanges since the instruction, it returns None until the outcome
+    is known. `v3.5` and `paper` look for the quote in lower case and without ASCII
+    punctuation; `current` looks for its words in a row. If reply `nth` has most of its
+    words, but not in a row, `current` asks the judge, if there is one.
     """
 
     family: ClassVar[str] = "prospective-memory"
@@ -65,11 +64,10 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
     judge: Judge | None = None
 
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
-        """Return None while it is too early, 1 if the quote stands in reply `nth` alone, else 0.
+        """Return None while it is too early, 1 if only reply `nth` contains the quote, else 0.
 
-        Reply `nth` must not hold the instruction as well, nor continue with messages of
-        the user: that is the conversation repeated, in which the quote happens to
-        stand.
+        Reply `nth` must neither repeat the instruction nor continue with messages of
+        the user: that would recite the conversation, quote included.
         """
         verdict = self.verdict([exchange.reply for exchange in since])
         if (
@@ -97,8 +95,7 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
                 for reply in replies
             ]
         quoted = [n for n, ok in enumerate(holds, start=1) if ok]
-        # also while reply `nth` is still to come: a quote said too early cannot be
-        # taken back
+        # checked before reply `nth`, too: a quote said too early cannot be taken back
         if early := [n for n in quoted if n != self.nth]:
             where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(
                 map(str, quoted)
@@ -129,10 +126,10 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         )
 
 
-# --- Trigger Response: one sentence is said at each activation.
+# --- Trigger Response: one sentence at each activation.
 
 RE = LEXICON.expressions("instructions")
-# Stands where a text has the word of an order, or the sentence of a trigger.
+# Placeholder for the word of an order, or the sentence of a trigger.
 _HERE = "\0"
 _FULL = {
     "'m": " am",
@@ -146,14 +143,15 @@ _FULL = {
 
 
 class SaysAtEachTrigger(Ruled, Struct, frozen=True):
-    """The share of activations whose answer says the sentence, less the share of controls whose answer does.
+    """The share of activations answered with the sentence, less the share of controls answered with it.
 
-    The answers to `controls` messages that mention no trigger come last. `current`: the
-    sentence's words in a row, contractions written out, or some sentences of the answer
-    nearly equal to it (ROUGE-L with stemming) with all of its telling words. `v3.5` and
-    `paper`: in the answer, lower case and without punctuation, or ROUGE-L of the whole
-    answer above 0.75; else those rules ask a model and the current rule stands in. A
-    judge, if there is one, is asked about answers with most of the sentence's words.
+    Answers to the `controls` messages, which mention no trigger, come last. `current`:
+    the sentence's words in a row, with contractions expanded, or consecutive sentences
+    nearly equal to it (ROUGE-L with stemming) that have all of its distinctive words.
+    `v3.5` and `paper`: the sentence is in the answer, in lower case and without
+    punctuation, or ROUGE-L of the whole answer is above 0.75; otherwise those rules ask
+    a model, and the current rule stands in. A judge, if given, is asked about answers
+    with most of the sentence's words.
     """
 
     family: ClassVar[str] = "trigger-response"
@@ -164,7 +162,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     scoring: Scoring = "current"
     judge: Judge | None = None
     controls: int = 0
-    """How many of the answers are to messages at which the sentence must not come."""
+    """The number of answers to messages at which the sentence must not come."""
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of activations answered with the sentence; a missing answer counts as none."""
@@ -190,7 +188,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         for n, answer in enumerate(
             [*answers, *[""] * (self.activations - len(answers))], start=1
         ):
-            # the published threshold; cheap before costly: ROUGE takes time with the
+            # the published threshold; substring first, as the time of ROUGE is the
             # product of both lengths
             is_published = not self.follows_own_rules and (
                 literal in strip_punctuation(answer)
@@ -217,7 +215,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
 
 
 def says_sentence(sentence: str, answer: str) -> bool:
-    """Tell whether an answer says a sentence, literally or nearly so."""
+    """Return whether an answer says a sentence, literally or nearly so."""
     answer = _without_promise(sentence, plain_type(answer))
     written_sentence = _written_out(sentence)
     written_answer = _written_out(answer)
@@ -233,8 +231,8 @@ def says_sentence(sentence: str, answer: str) -> bool:
     for first in range(max(len(parts) - size + 1, 1)):
         texts = plain_words(" ".join(parts[first : first + size]))
         shared = [place for place, word in enumerate(texts) if word in needed]
-        # most windows have hardly a word of it: without seven in ten it is not worth
-        # the time that ROUGE takes
+        # most windows share hardly a word with it: below seven in ten, ROUGE is not
+        # worth its time
         if len({texts[place] for place in shared}) < 0.7 * len(needed):
             continue
         stems = set(map(word_stem, texts))
@@ -252,7 +250,7 @@ def says_sentence(sentence: str, answer: str) -> bool:
 
 
 def _without_promise(sentence: str, answer: str) -> str:
-    """Return an answer without what only announces that a sentence will be said: "I'll say ... whenever you do"."""
+    """Return an answer without sentences that only announce the sentence: "I'll say ... whenever you do"."""
     wording = re.escape(sentence.strip(" .!?"))
     quoted = re.compile(
         rf"[\"'\u2018\u201c]?{wording}[.!?]*[\"'\u2019\u201d]?", re.IGNORECASE
@@ -273,27 +271,29 @@ def _written_out(text: str) -> str:
 
 
 class ObeysOrders(Ruled, Struct, frozen=True):
-    """Of each text the share of orders obeyed, times the share of words left out that no order has; the mean of all.
+    """The mean over texts of the share of orders obeyed times the share of lapsed orders' words left out.
 
-    So nothing is earned by obeying everything that was ever ordered, nor by obeying nothing. Every order has a word of
-    its own: a text may begin with it ("opens") or end with it ("closes"), have it somewhere ("mentions"), as a #tag
-    ("tag"), in square brackets ("brackets"), in capital letters ("capitals") or between asterisks ("stars"). What
-    stands before or after the text, in lines of its own, is passed over, and so are sentences about the orders
-    themselves: to repeat an order is neither to obey it nor to break its end. There are no published results to agree
-    with: every scoring has this rule.
+    So neither obeying every order ever given nor obeying none earns anything. Every
+    order has a word of its own: a text may begin with it ("opens") or end with it
+    ("closes"), contain it ("mentions"), or have it as a #tag ("tag"), in square
+    brackets ("brackets"), in capital letters ("capitals") or between asterisks
+    ("stars"). Separate lines before or after the text are ignored, and so are sentences
+    about the orders themselves: repeating an order does not obey it, nor does it
+    violate its end. No published results exist to agree with: every scoring uses this
+    rule.
     """
 
     family: ClassVar[str] = "obeys-orders"
     holding: tuple[tuple[tuple[str, str], ...], ...]
-    """For each text the orders that hold: their kinds and words."""
+    """The orders in force for each text: kinds and words."""
     lapsed: tuple[tuple[str, ...], ...] = ()
-    """For each text the words of orders that do not hold."""
+    """The words of the orders not in force for each text."""
     about: tuple[str, ...] = ()
-    """What each text has to be about, in a word; a text that does not name it obeys nothing."""
+    """The topic of each text, in one word; a text that does not name it obeys nothing."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return the mean of the products; a missing text obeys nothing."""
+        """Return the mean of the products; a missing text obeys no order."""
         answers = self.read(answers)
         checks: list[Check] = []
         earned = 0.0
@@ -335,7 +335,7 @@ def _share_of_checks(checks: Sequence[Check]) -> float:
 
 
 def obeys_order(text: str, kind: str, word: str) -> bool:
-    """Return whether a text carries out an order: its kind, and its word, other than in a sentence about orders."""
+    """Return whether a text carries out an order, given by kind and word; sentences about orders do not count."""
     for match in re.finditer(
         rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE
     ):
@@ -359,55 +359,55 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
                     )
                     is not None
                 )
-        # one use that obeys is enough: others may be talk
+        # one use that obeys is enough: others may be about something else
         if obeyed:
             return True
     return False
 
 
-# Characters before or after a word that may be of its line: a text of any length is
-# read in linear time.
+# Characters of a line read before and after a word: keeps the time linear for texts of
+# any length.
 _LINE = 2_000
-# Characters around a word that tell whether it is only named.
+# Characters around a word that show whether it is only mentioned.
 _ORDER_NEAR = 60
 
 
-# --- Reminders: each in the first reply once it is due, and in no other.
+# --- Reminders: each in the first reply after it is due, and in no other.
 
-# Minutes before and after a due moment in which a reminder is neither late nor early:
-# clocks are told in minutes.
+# Minutes around a due moment within which a reminder is neither late nor early: clocks
+# show minutes.
 NEAR = 1.0
 
 
 class RemindsInTime(Ruled, Struct, frozen=True):
     """The share of due moments whose first reply reminds, times the share of tasks never named at a wrong moment.
 
-    So nothing is earned by never reminding, nor by always doing so. A task is named by
-    its last word; what only announces a reminder, asks about it or says that there is
-    none does not count, and neither do replies to messages that are about the task. In
-    a reply to somebody else's message a reminder names the task as it was given, or has
-    a word such as "time" or "remind": an answer of another scenario may have its last
-    word. Within a minute of its moment a reminder is right in any reply. A moment after
-    which nothing was said, or the next message was about the task, does not count;
-    without any other there is nothing to score. There are no published results to agree
-    with: every scoring has this rule.
+    So neither never reminding nor always reminding earns anything. A task is named by
+    its last word; sentences that only announce a reminder, ask about it or say that
+    there is none do not count, and neither do replies to messages about the task. In a
+    reply to another scenario's message a reminder must name the task as it was given,
+    or use a word such as "time" or "remind", as an ordinary answer may have the task's
+    last word. Within a minute of its moment a reminder is right in any reply. A moment
+    does not count if no message followed, or if the next message was about the task; if
+    no moment counts, there is nothing to score. No published results exist to agree
+    with: every scoring uses this rule.
     """
 
     family: ClassVar[str] = "reminds-in-time"
     reads_speech: ClassVar[bool] = True
     tasks: tuple[str, ...]
     due: tuple[tuple[float, ...], ...]
-    """For each task the minutes at which it is due, in order; none for one that was called off."""
+    """The minutes at which each task is due, in order; empty for a task that was cancelled."""
     at: tuple[float, ...]
-    """For each reply the minute of its message, in order."""
+    """The minute of each reply's message, in order."""
     talked: tuple[tuple[int, ...], ...] = ()
-    """For each task the replies, from 0, to messages about it."""
+    """The replies, counted from 0, to messages about each task."""
     elsewhere: tuple[int, ...] = ()
-    """The replies, from 0, to messages of other scenarios."""
+    """The replies, counted from 0, to messages of other scenarios."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
-        """Return the product of both shares; a missing reply reminds of nothing."""
+        """Return the product of both shares; a missing reply contains no reminder."""
         answers = self.read(answers)
         hits: list[Check] = []
         clean: list[Check] = []
@@ -420,15 +420,16 @@ class RemindsInTime(Ruled, Struct, frozen=True):
             reminded = set[int]()
             for n in other_replies:
                 texts = _naming_sentences(answer_at(answers, n), task)
-                # an answer of another scenario may have the task's last word: there it
-                # has to remind
+                # an answer to another scenario may have the task's last word: it counts
+                # only if it reminds
                 cued = (
                     RE.cue.search(text) or wording in " ".join(plain_words(text))
                     for text in texts
                 )
                 if texts and (n not in self.elsewhere or any(cued)):
                     naming_replies.add(n)
-                    # what the user only announced, or asked about, reminds of nothing
+                    # a sentence about the user's own announcement or question is not a
+                    # reminder
                     reminded |= (
                         {n}
                         if any(not RE.of_the_user.search(text) for text in texts)
@@ -436,7 +437,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                     )
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
-                # the first reply of a minute later or more is the last one in time
+                # the first reply at least a minute later is the last one in time
                 first = bisect_left(self.at, due + NEAR)
                 if first == len(self.at) or first in task_replies:
                     continue
@@ -472,12 +473,12 @@ class RemindsInTime(Ruled, Struct, frozen=True):
 
 
 def _naming_sentences(reply: str, task: str) -> list[str]:
-    """Return the sentences that name a task other than to speak of its reminder."""
-    # also as two words, or several of it
+    """Return the sentences that name a task, without those that only speak of its reminder."""
+    # also written as two words, or in the plural
     pattern = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"
     text = casefold_plain(reply)
     spans = [match.span() for match in re.finditer(pattern, text)]
-    # what reminds at once stands in the clause before the task
+    # an immediate reminder is in the clause before the task
     pairs = (
         (text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]])
         for span in spans

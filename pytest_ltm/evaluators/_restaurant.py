@@ -1,4 +1,4 @@
-"""Restaurant: the agent plays a guest through five stages; each stage is judged from its own reply."""
+"""Restaurant: the agent plays a guest through five stages; each reply is judged on its own."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ FILLERS = LEXICON.words("restaurant fillers")
 
 
 class Menu(Struct, frozen=True, dict=True):
-    """What a restaurant serves: dishes and drinks by their full names, in the order printed."""
+    """A restaurant's menu: dishes and drinks by their full names, in printed order."""
 
     dishes: tuple[str, ...]
     drinks: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
-    """The headings; their words alone name no dish."""
+    """The headings; their words alone do not name a dish."""
     numbered: tuple[str, ...] = ()
-    """All of them as printed, the first with number 1; (): the dishes, then the drinks."""
+    """All items as printed, numbered from 1; if empty, the dishes, then the drinks."""
     has_numbers: bool = True
-    """Whether they can be ordered by number."""
+    """Whether items can be ordered by number."""
 
     @classmethod
     def read(cls, text: str) -> Menu:
-        """Return the menu printed in a text: numbered lines, or those that begin with a dash, under headings.
+        """Parse a printed menu: numbered or dashed lines under headings.
 
-        Drinks are those under Drinks or Beverages.
+        Items under Drinks or Beverages are drinks.
         """
         dishes: list[str] = []
         drinks: list[str] = []
@@ -79,7 +79,7 @@ class Menu(Struct, frozen=True, dict=True):
         )
 
     def by_name(self, text: str) -> str:
-        """Return a text with the names of what it orders by number."""
+        """Replace the numbers by which a text orders with the items' names."""
         if not self.has_numbers:
             return text
         printed = self.numbered or (*self.dishes, *self.drinks)
@@ -95,7 +95,7 @@ class Menu(Struct, frozen=True, dict=True):
 
     @cached_property
     def items(self) -> tuple[Dish, ...]:
-        """The dishes as they are recognised."""
+        """The dishes in the form in which replies are searched for them."""
         return tuple(Dish.parse_dish(name) for name in self.dishes)
 
     @cached_property
@@ -109,7 +109,7 @@ class Menu(Struct, frozen=True, dict=True):
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The stems of all words that make a text sound like a dish."""
+        """The stems of all words that suggest a dish."""
         foods = frozenset(map(word_stem, LEXICON.words("restaurant foods")))
         return foods.union(*(item.stems for item in self.items)).difference(
             map(word_stem, (*FILLERS, *STOP_WORDS, *_LOOSE))
@@ -117,7 +117,7 @@ class Menu(Struct, frozen=True, dict=True):
 
     @cached_property
     def drink_words(self) -> frozenset[str]:
-        """The words any of which makes a text name a drink."""
+        """Words that each suggest a drink."""
         drink_words = frozenset(plain_words(" ".join(self.drinks)))
         return (
             drink_words
@@ -127,7 +127,7 @@ class Menu(Struct, frozen=True, dict=True):
         ) | BEVERAGES
 
     def is_served(self, drink: str) -> bool:
-        """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
+        """Return whether a drink may be on the menu: a word of it, other than adjectives like "iced", is in a name."""
         drink_words = set(plain_words(drink)) - DRINK_ADJECTIVES - FILLERS or set(
             plain_words(drink)
         )
@@ -139,7 +139,7 @@ class Menu(Struct, frozen=True, dict=True):
 
     @cached_property
     def section_stems(self) -> frozenset[str]:
-        """The stems of the headings' words."""
+        """The stems of the words in headings."""
         return _stems(" ".join(self.sections))
 
     def named_in_full(self, text: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class Menu(Struct, frozen=True, dict=True):
         )
 
     def is_printed(self, text: str) -> bool:
-        """Tell whether a text is what is printed on the menu, or a part of it."""
+        """Return whether a text is an item of the menu or a part of one."""
         return any(
             space_delimited(text) in space_delimited(name)
             for name in (*self.dishes, *self.drinks)
@@ -159,7 +159,7 @@ class Menu(Struct, frozen=True, dict=True):
 
     @cached_property
     def long_words(self) -> dict[str, set[str]]:
-        """The longer words of all names, whose misspellings are understood, by their first letter."""
+        """The names' words of five or more letters, in which misspellings are corrected, by first letter."""
         texts: dict[str, set[str]] = {}
         for word in plain_words(" ".join((*self.dishes, *self.drinks))):
             if len(word) >= _SPELLED:
@@ -167,7 +167,7 @@ class Menu(Struct, frozen=True, dict=True):
         return texts
 
     def correct_words(self, text: str) -> str:
-        """Return the words of a text, misspelt words of the menu corrected."""
+        """Return the words of a text with misspelt menu words corrected."""
 
         def correct(word: str) -> str:
             names = self.long_words.get(word[0], set())
@@ -178,8 +178,8 @@ class Menu(Struct, frozen=True, dict=True):
             ):
                 return word
             within = range(1, _SPELLED - 1)
-            # the shortest names that are corrected may lack a letter: with one wrong
-            # they are other words
+            # in a name of five letters only a missing letter is corrected: with a wrong
+            # one it is another word
             candidates = {
                 name
                 for name in names
@@ -196,13 +196,14 @@ class Menu(Struct, frozen=True, dict=True):
     def find_dish(
         self, words_before: frozenset[str], after: frozenset[str]
     ) -> str | None:
-        """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
+        """Return the dish that the words may mean, or None.
 
-        The words after "with" are of its full name. None if no dish fits.
+        Words before "with" must be of its short name, and one of them must be rare on
+        the menu; words after "with" must be of its full name.
         """
         stems = frozenset(map(word_stem, words_before))
         short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
-        # a word of many dishes picks none of them: "salad"
+        # a word that many dishes share picks none of them: "salad"
         rare = any(
             sum(word in name for name in short) <= 3
             for word in stems - self.section_stems
@@ -223,22 +224,22 @@ class Menu(Struct, frozen=True, dict=True):
 
 
 _SPELLED = 5
-# How a dish is prepared names none.
+# A way of preparing a dish does not name one.
 _PREPARED = frozenset(map(word_stem, LEXICON.words("restaurant prepared")))
 
 
 class Dish(Struct, frozen=True):
-    """One dish."""
+    """A dish of the menu."""
 
     name: str
     names: tuple[tuple[str, ...], ...]
-    """The words of its full name up to what comes with it; and those without adjectives like "classic"."""
+    """The words of its full name before its side dishes; also without leading adjectives like "classic"."""
     stems: frozenset[str]
     """The stems of its full name."""
 
     @classmethod
     def parse_dish(cls, name: str) -> Dish:
-        """Return the dish of that full name."""
+        """Create a dish from its full name."""
         short = (
             tuple(plain_words(RE.short_name_end.split(name, maxsplit=1)[0]))
             or tuple(plain_words(name))
@@ -251,8 +252,7 @@ class Dish(Struct, frozen=True):
         return cls(name, names, _stems(name))
 
 
-# --- What a guest's reply orders: dishes of the menu, dishes that are not on it,
-# drinks.
+# --- Reading orders: dishes on the menu, dishes that are not, drinks.
 
 _POLITE = (
     " please",
@@ -266,32 +266,32 @@ _POLITE = (
 
 
 class Order(Struct, frozen=True):
-    """What one reply orders."""
+    """The items that one reply orders."""
 
     dishes: tuple[str, ...] = ()
     """Full names from the menu."""
     strange: tuple[str, ...] = ()
-    """What sounds like a dish and is not on the menu."""
+    """Foods that are not on the menu."""
     drinks: tuple[str, ...] = ()
     """As the guest called them."""
     asked: tuple[str, ...] = ()
-    """The dishes asked for in so many words, not only fancied or listed."""
+    """The dishes ordered explicitly, not only fancied or listed."""
     liked: tuple[str, ...] = ()
-    """What is named with nothing that says it is not ordered: a guest who was asked may mean it so."""
+    """Items named without a sign that they are not ordered; as an answer to a question they may be an order."""
     likely: tuple[str, ...] = ()
-    """What was named last, if only in a question."""
+    """The items named last, even in a question."""
 
 
 def read_order(reply: str, menu: Menu) -> Order:
-    """Return what a reply orders, sentence by sentence, in linear time; never raises."""
+    """Parse a reply's order, sentence by sentence, in linear time; never raises."""
     dishes: dict[str, None] = {}  # in order, each once
     strange: list[str] = []
     drinks: list[str] = []
     asked_dishes: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
-    # what a reply does between asterisks orders nothing; a dish or a drink between them
-    # is emphasis
+    # text between asterisks is an action and orders nothing, unless it is a dish or a
+    # drink: then it is emphasis
     text = RE.action.sub(
         lambda match: match[0] if menu.is_printed(match[0]) else " ",
         menu.by_name(reply),
@@ -299,7 +299,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
         sentence_text = " ".join(sentence)
-        # "I will have that, please": what was named last
+        # "I will have that, please": refers to the item named last
         if (
             cued
             and not reading.dishes
@@ -340,7 +340,7 @@ def read_order(reply: str, menu: Menu) -> Order:
 
 
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
-    """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
+    """Yield each sentence's words that may order, whether they order explicitly, and whether they only ask."""
     for sentence in split_sentences(RE.but.sub("; ", reply)):
         text = menu.correct_words(sentence)
         if missing := RE.gone.search(text):
@@ -363,7 +363,7 @@ def _is_refused(words_before: Sequence[str]) -> bool:
 
 
 class _Reading:
-    """One sentence: dishes by name, what else sounds like food, drinks."""
+    """The dishes, other foods and drinks in one sentence."""
 
     def __init__(
         self, sentence: Sequence[str], menu: Menu, before: Collection[str]
@@ -401,20 +401,20 @@ class _Reading:
         called_stems = frozenset[str]().union(
             *(item.stems for item in menu.items if item.name in self.dishes)
         )
-        # words that say nothing beside an order
+        # words that add nothing to an order
         small = FILLERS | DRINK_ADJECTIVES | LEXICON.words("restaurant small") | drinks
         self.bare = all(
             word in small or word_stem(word) in called_stems for word in remaining_words
         )
         self.plain = not RE.no_order.search(" ".join(remaining_words))
-        # a guest who wavers between two has ordered neither
+        # a guest who wavers between two dishes has ordered neither
         if "or" in sentence and (
             "either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)
         ):
             self.dishes = []
 
     def _mentions(self, sentence: list[str]) -> list[str]:
-        """Note the dishes named and return the other words, each dish replaced by "|"."""
+        """Collect the dishes named; return the words with each dish replaced by "|"."""
         other_words: list[str] = []
         position = 0
         while position < len(sentence):
@@ -434,8 +434,7 @@ class _Reading:
             position += len(name)
             form = "".join(sentence[position : position + 1])
             last = "".join(other_words[-1:])
-            # a soup of that name, or a dish with another food before it, is not the one
-            # on the menu
+            # "… soup", or a dish after another food, is not the dish on the menu
             if (
                 form in LEXICON.words("restaurant forms")
                 and word_stem(form) not in item.stems | self.menu.section_stems
@@ -453,8 +452,8 @@ class _Reading:
                 noted = self.dishes
             if not _is_refused(other_words):
                 noted.append(dish)
-            # what describes it belongs to it: words of its full name, and links before
-            # such a word
+            # skip the dish's description: words of its full name, and links before such
+            # a word
             while position < len(sentence):
                 word, *after = sentence[position : position + 4]
                 linked = word in _LINKS and any(
@@ -487,7 +486,7 @@ class _Reading:
         ]
 
     def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
-        """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
+        """Return the dish that a run of words means, else the dish that each word means; [] if neither is found."""
         cut = run.index("with") if "with" in run else len(run)
         words_before = frozenset(word for word in run[:cut] if word in foods)
         dish = self.menu.find_dish(words_before, frozenset(foods) - words_before)
@@ -502,7 +501,7 @@ class _Reading:
 
 
 def _food_runs(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
-    """Yield runs of words with nothing but fillers between foods, and whether one describes the dish before it."""
+    """Yield runs of foods and fillers, and whether each run describes the dish before it."""
     run: list[str] = []
     after_dish = False
     for word in [*words, "|"]:
@@ -530,30 +529,30 @@ RULE = "restaurant/2"
 
 
 class Stage(Struct, frozen=True):
-    """What one reply achieved."""
+    """The result of one reply."""
 
     ok: bool | None
-    """None: the rule, or the judge, cannot tell."""
+    """None: neither the rule nor the judge could decide."""
     reason: str
     items: tuple[str, ...] = ()
-    """What was ordered: dishes by their full names, drinks as the guest called them."""
+    """The items ordered: dishes by their full names, drinks as the guest called them."""
     sure: bool = True
-    """False: another reader may see something else in the reply."""
+    """False: the reply may be read differently."""
     said: str = ""
-    """The reply itself, kept where a judge may be asked about it later."""
+    """The reply itself, kept for a judge."""
     judged: str = ""
-    """Name and version of the prompt by which a judge decided."""
+    """Name and version of the judge's prompt, if a judge decided."""
     unscored: Unscored | None = None
-    """Why a judge did not judge it."""
+    """Why the judge gave no verdict."""
 
     @property
     def ends_visit(self) -> bool:
-        """Whether the visit ends here: it failed, or a judge who was asked did not say."""
+        """Whether the visit ends here: the stage failed, or the judge gave no verdict."""
         return self.ok is False or self.unscored is not None
 
 
 def orders_drink(reply: str, menu: Menu) -> Stage:
-    """Stage 1: the reply is a guest's, orders a drink and no dish."""
+    """Stage 1: the reply speaks as a guest and orders a drink but no dish."""
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
@@ -583,9 +582,10 @@ def orders_dish(
     before: Sequence[str] = (),
     unavailable: Sequence[str] = (),
 ) -> Stage:
-    """Stages 2 and 3: the reply orders a dish of the menu, not one of `before` or `unavailable`, and nothing else.
+    """Stages 2 and 3: the reply orders a dish from the menu that is neither in `before` nor in `unavailable`.
 
-    What is ordered again beside a new dish does not count against it.
+    Any dish that is not on the menu fails the stage. Repeating an earlier order along
+    with a new dish is allowed.
     """
     if fault := _out_of_role(reply):
         return Stage(False, fault)
@@ -611,7 +611,7 @@ def orders_dish(
 
 
 def _is_undecided(reply: str, menu: Menu) -> bool:
-    """Tell whether a reply puts off its decision: nothing else in it orders anything."""
+    """Return whether a reply puts off its decision and orders nothing otherwise."""
     text, times = RE.undecided.subn("", menu.correct_words(reply))
     return times > 0 and "please" not in text.split() and not RE.cue.search(text)
 
@@ -619,7 +619,7 @@ def _is_undecided(reply: str, menu: Menu) -> bool:
 def notices_mix_up(
     reply: str, *, ordered: Sequence[str] = (), served: str = ""
 ) -> Stage:
-    """Stage 4: the reply says that this is not what was ordered, or insists on what was `ordered` and not `served`."""
+    """Stage 4: the reply rejects the dish as not ordered, or insists on a dish in `ordered` that was not `served`."""
     text = " ".join(plain_words(reply))
     if fault := _out_of_role(reply):
         return Stage(False, fault)
@@ -646,7 +646,7 @@ def notices_mix_up(
 
 
 def accepts_dish(reply: str) -> Stage:
-    """Stage 4, where all is right: the reply says something, and no complaint."""
+    """Stage 4 with the right dish: the reply is not empty and does not complain."""
     stage = notices_mix_up(reply)
     if _out_of_role(reply) or not plain_words(reply) or stage.ok is None:
         return stage
@@ -657,7 +657,7 @@ def accepts_dish(reply: str) -> Stage:
 
 
 def minds_extra(reply: str, avoids: str) -> Stage:
-    """Stage 4, where the dish has something on it that the guest must not eat: the reply says so, or complains."""
+    """Stage 4 with a dish that has something the guest must not eat: the reply objects to it, or complains."""
     stage = notices_mix_up(reply)
     if stage.ok or _out_of_role(reply):
         return stage
@@ -672,18 +672,18 @@ def minds_extra(reply: str, avoids: str) -> Stage:
 def recalls_drink(
     reply: str, drinks: Sequence[str], served: Sequence[str] = ()
 ) -> Stage:
-    """Stage 5: the reply settles on a drink ordered before, by two thirds of its words, and on no other `served`."""
+    """Stage 5: the reply names an ordered drink, by two thirds of its words, and no other `served` drink."""
     if fault := _out_of_role(reply):
         return Stage(False, fault)
-    # What a reply says that was drunk in the end, where it says so of a drink; else all
-    # of it.
+    # Read only the text after the last phrase for drinking, if it names the drink; else
+    # the whole reply.
     text = RE.gladly.sub("I would like", reply)
     result = list(RE.drank.finditer(text))
     ending = text[result[-1].end() :] if result else ""
     reply = ending if _stems(" ".join(drinks)) & _stems(ending) else text
     reply_stems = _stems(reply)
     for drink in drinks:
-        # words that many drinks have name none of them
+        # words shared by many drinks do not identify one
         drink_stems = {
             word_stem(word)
             for word in plain_words(drink)
@@ -706,7 +706,7 @@ def recalls_drink(
             or set(map(word_stem, DRINK_ADJECTIVES)) & reply_stems - own_stems
         )
         if drink_stems & reply_stems and not strange:
-            # "another lemonade", where only one is served
+            # "another lemonade" is enough if only one is served
             alone = (
                 sum(drink_stems & reply_stems <= _stems(name) for name in served) == 1
             )
@@ -726,7 +726,7 @@ _OWN = "own"
 def _drinks_in(
     text: str, drink_stems: set[str], rivals: Sequence[str]
 ) -> list[Mention]:
-    """Return where a levelled text names the guest's own drink, by most of its words in a row, and others by name."""
+    """Return the mentions of the guest's drink, by most of its words in a row, and of rivals by name."""
     mentions = [
         Mention(*spot, rival)
         for rival in rivals
@@ -755,7 +755,7 @@ def _drinks_in(
 
 
 def _out_of_role(reply: str) -> str:
-    """Return why a reply is not that of a guest alone, "" if it may be."""
+    """Return why a reply is not a guest's alone, or ""."""
     text = " ".join(plain_words(reply))
     if RE.machine.search(text):
         return "does not play a guest: speaks of being a machine"
@@ -768,14 +768,14 @@ def _out_of_role(reply: str) -> str:
 
 
 class PlaysGuest(Ruled, Struct, frozen=True):
-    """A fifth for each stage passed in a row; the first failure ends it.
+    """A fifth for each stage passed in a row; the first failure ends the visit.
 
-    A stage of which the rules cannot tell is left out, and the visit goes on: what
-    remains is shared by the others. `waiter` are the waiter's messages in order: what
-    was unavailable is read from the third. A missing answer fails its stage. `v3.5`,
-    `paper`: a model judges those stages, so the current rules stand in. A judge, if
-    there is one, is asked about each reply that the rules are not sure of, by itself;
-    and whether the first reply plays a guest.
+    A stage that the rules cannot decide is left out: the visit continues, and the other
+    stages share its weight. `waiter` are the waiter's messages in order; the
+    unavailable dishes are read from the third. A missing answer fails its stage.
+    `v3.5`, `paper`: their rules have a model judge the stages, so the current rules
+    stand in. A judge, if given, is asked separately about each reply of which the rules
+    are not sure, and whether the first reply plays a guest.
     """
 
     family: ClassVar[str] = "restaurant"
@@ -784,11 +784,11 @@ class PlaysGuest(Ruled, Struct, frozen=True):
     judge: Judge | None = None
     scoring: Scoring = "current"
     fancies: str = ""
-    """What must be in the guest's drink; "": anything may."""
+    """An ingredient that the guest's drink must have; "": any drink will do."""
     avoids: str = ""
-    """What the guest must not eat; "": nothing."""
+    """A food that the guest must not eat; "": none."""
     brings: Literal["right", "dish", "extra"] = "dish"
-    """What is served in the fourth stage: what was ordered, another dish, or with it what the guest must not eat."""
+    """The dish served in the fourth stage: the ordered one, another one, or the ordered one with the food to avoid."""
 
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of the five stages passed."""
@@ -803,7 +803,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
     def verdict(
         self, stages: Sequence[Stage], answers: Sequence[str]
     ) -> Score | Unscored:
-        """Return the share of the stages passed, given what each reply up to the first failure achieved."""
+        """Return the share of the stages passed, given the result of each reply up to the first failure."""
         passed = list(stages)
         if passed and passed[-1].ok is None:
             unscored = passed[-1].unscored or Unscored(passed[-1].reason)
@@ -838,9 +838,9 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         return score if self.judge else self.standing_in(score)
 
     def stage(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
-        """Return what a reply achieves in stage `n` (from 0), given the stages passed before it."""
+        """Return the result of a reply in stage `n` (from 0), given the results of the earlier stages."""
         wish = rf"\b{self.avoids}\b" if self.avoids and n in {1, 2} else r"(?!)"
-        # what the guest must not eat is not ordered: "no figs for me"
+        # naming the food to avoid does not order it: "no figs for me"
         stage = self._by_rule(n, re.sub(wish, " ", reply, flags=re.IGNORECASE), passed)
         if self.judge is not None and (n != 3 or self.brings == "dish"):
             stage = self._judged(
@@ -855,7 +855,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             if n == 0
             else ()
         ):
-            # what the guest fancies is in the drink's name, or in that of the drink on
+            # the ingredient must be in the drink's name, or in the name of the drink on
             # the menu that it means
             is_meant = any(
                 fancied_words | item_words <= set(plain_words(name))
@@ -882,7 +882,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         return stage
 
     def unavailable(self, n: int) -> tuple[str, ...]:
-        """Return the dishes that can be ordered no more in stage `n`."""
+        """Return the dishes that are no longer available in stage `n`."""
         if n == 2 and len(self.waiter) > n:
             return self.menu.named_in_full(self.waiter[2])
         return ()
@@ -967,7 +967,7 @@ def _judged_stage(
     choices: Sequence[str] | None = None,
     **parts: str,
 ) -> Stage:
-    """Return a stage as a judge decides it, who names one of the dishes to choose from, if there are any."""
+    """Return a stage as the judge decides it; given `choices`, the judge names one of those dishes."""
     prompt = graded_prompt = PROMPTS[name]
     if choices is not None:
         numbers = [str(i) for i in range(1, len(choices) + 1)]
@@ -986,7 +986,7 @@ def _judged_stage(
         return structs.replace(
             stage, ok=ok, reason=stage.reason if ok and stage.ok else str(decision)
         )
-    # a judge who sees no dish leaves open what the rules left open
+    # if the judge sees no dish, the rules' result stands
     if decision.grade == prompt.fail:
         return structs.replace(stage, reason=str(decision))
     dish = choices[int(decision.grade) - 1]

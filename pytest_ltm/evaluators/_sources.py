@@ -1,4 +1,4 @@
-"""Who said what: the user, the agent itself, or somebody quoted; on which day, in which order, and how sure."""
+"""Sources of statements: who said something, on which day, in which order, and how certain it was."""
 
 from __future__ import annotations
 
@@ -44,33 +44,33 @@ _GROUPS = {
 }
 RE = LEXICON.expressions("sources")
 
-# --- Whose words they were.
+# --- The speaker.
 
 _ALONE = {"me": AGENT, "i": AGENT, "you": USER}
 
-# --- How sure they were.
+# --- The certainty.
 
 
 class KnowsSources(Ruled, Struct, frozen=True):
-    """The mean of four parts: who said something, how sure it is, when it was said, and what the agent said itself.
+    """The mean of four parts: who said something, how sure it is, when it was said, and the agent's own words.
 
-    Of questions that name all possible answers, as many are taken off as always the
-    same answer gets right: with each possible answer right once in three, one right
-    earns nothing, two earn half. A question about what the agent itself said is
-    answered by what it picked when it was asked to; if it picked nothing, all questions
-    about that are missed. There are no published results to agree with: every scoring
-    has this rule.
+    Where questions name all possible answers, the number that a constant answer would
+    get right is subtracted: with three possible answers, each right once, one right
+    answer earns nothing and two earn half. A question about the agent's own words
+    expects the option that the agent picked when asked to; if it picked none, all
+    questions about it are missed. No published results exist to agree with: every
+    scoring uses this rule.
     """
 
     family: ClassVar[str] = "knows-sources"
     expected: tuple[str, ...]
-    """For each question what it expects; "" where the agent picks (PICK) or is asked what it picked (OWN)."""
+    """The expected answer of each question; "" if the agent picks (PICK) or is asked what it picked (OWN)."""
     asked: tuple[str, ...]
-    """Of each question: PICK, WHO, SURE, WHEN, NEXT or OWN."""
+    """The kind of each question: PICK, WHO, SURE, WHEN, NEXT or OWN."""
     others: tuple[tuple[str, ...], ...] = ()
-    """For each question what else could be said: of PICK, the options."""
+    """The other possible answers of each question; for PICK, the options."""
     picks: tuple[int, ...] = ()
-    """For each question the place of the PICK that it is about; -1: of none."""
+    """The index of the PICK that each question is about; -1 for none."""
     told: tuple[str, ...] = ()
     """All messages: an answer that repeats one earns nothing."""
     scoring: Scoring = "current"
@@ -119,8 +119,8 @@ class KnowsSources(Ruled, Struct, frozen=True):
         counts = Counter(
             self.expected[place] for place in places if self.asked[place] in (WHO, SURE)
         )
-        # these name what may be chosen: who always answers alike is right as often as
-        # that answer is
+        # these questions name the possible answers: a constant answer is right as often
+        # as it is expected
         free = max(counts.values()) if len(counts) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (
             len(places) - free
@@ -137,7 +137,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
             picked = ""
         if kind == PICK or (pick >= 0 and not picked):
             return False
-        # what an agent asks back is no answer
+        # a question from the agent is not an answer
         sentences = [
             sentence
             for sentence in split_sentences(answer_at(answers, place))
@@ -154,8 +154,8 @@ class KnowsSources(Ruled, Struct, frozen=True):
             for text in self.told
             for part in split_sentences(text)
         }
-        # to say a message again, but in quotation marks, is to say nothing of it:
-        # nobody has five words by chance
+        # repeating a message outside quotation marks does not answer; five equal words
+        # are no coincidence
         if recites_messages(answer) or any(
             len(part.split()) >= 5 for part in answer_sentences & told_sentences
         ):
@@ -177,14 +177,14 @@ class KnowsSources(Ruled, Struct, frozen=True):
 
 
 def _chosen_option(reply: str, options: Sequence[str]) -> str:
-    """Return which of the options a reply takes, "" if none or several."""
+    """Return the option that a reply chooses; "" if none or several."""
     answer = _blank_out(normalize_text(reply), [RE.against])
     texts = committed_values(answer, partial(find_mentions, names=tuple(options)))
     return texts.pop() if len(texts) == 1 else ""
 
 
 def _named_speaker(answer: str, names: Sequence[str]) -> str:
-    """Return whose words an answer says they were: one of the names, USER or AGENT; "" if it does not settle."""
+    """Return the speaker that an answer names: one of the names, USER or AGENT; "" if it does not settle."""
     quoted = [name for name in names if name not in (USER, AGENT)]
     answer = RE.not_involved.sub(" ", RE.possessive.sub(r"\1", answer)).replace(
         " - ", ", "
@@ -197,7 +197,7 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
 
 
 def _named_persons(answer: str) -> set[str]:
-    """Return which of USER and AGENT an answer names as the one who said it."""
+    """Return which of USER and AGENT an answer names as the speaker."""
     conclusion = last_word(
         answer, lambda part: bool(_said_by_mentions(normalize_text(part)))
     )
@@ -219,7 +219,7 @@ def _said_by_mentions(text: str) -> list[Mention]:
 def _kind_mentions(
     text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]
 ) -> list[Mention]:
-    """Return where a levelled text has one of some kinds of words; none inside those of an earlier kind."""
+    """Return the mentions of several kinds of phrases in a normalized text; earlier kinds hide later ones."""
     mentions: list[Mention] = []
     for value, pattern in kinds:
         mentions += [Mention(*match.span(), value) for match in pattern.finditer(text)]
@@ -228,17 +228,17 @@ def _kind_mentions(
 
 
 def _blank_out(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
-    """Return a text with blanks in the place of what the patterns find."""
+    """Return a text with all matches of the patterns replaced by spaces."""
     for pattern in patterns:
         text = pattern.sub(lambda result: " " * len(result[0]), text)
     return text
 
 
 def _how_sure(answer: str) -> str:
-    """Return how sure an answer says that it is; what was taken back is so, whatever it was before."""
+    """Return the certainty that an answer states; TAKEN_BACK overrides earlier levels."""
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
-    # "I never said I was sure": what denies it stands shortly before it
+    # "I never said I was sure": the denial comes shortly before the phrase
     mentions = [
         mention
         for mention in _kind_mentions(text, kinds)

@@ -1,4 +1,4 @@
-"""Spy Meeting: the answer decodes three messages, each recognised by one of its keywords."""
+"""Spy Meeting: the answer decodes three messages, each identified by one of its keywords."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from pytest_ltm.language.values import find_days
 
 
 class DecodesMessages(Ruled, Struct, frozen=True):
-    """The share of messages decoded: by a keyword, or by another way to say it.
+    """The share of messages decoded: a keyword, or a synonym of one, is in the last answer.
 
-    `current`: a keyword that is denied, taken back, or one of two does not count, and
-    each message of others beyond the number asked for costs one; dates, times of day
-    and spellings in any usual form. `v3.5` and `paper`: (keyword groups found - 1 if a
-    keyword of another message appears) / groups, not below 0, whole words with their
-    case.
+    `current`: a keyword that is denied, retracted or offered as an alternative does not
+    count, and each foreign message beyond the number asked for costs one; dates, times
+    of day and spellings may take any usual form. `v3.5` and `paper`: (keyword groups
+    found - 1 if a keyword of another message appears) / groups, at least 0; whole
+    words, case-sensitive.
     """
 
     family: ClassVar[str] = "spy-meeting"
     version: ClassVar[int] = 2
     expected: tuple[tuple[str, ...], ...]
-    """One group of keywords for each message."""
+    """One group of keywords per message."""
     others: tuple[tuple[str, ...], ...] = ()
     """The groups of the messages that were not sent."""
     scoring: Scoring = "current"
@@ -79,7 +79,7 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         )
         claimed = self._claimed(text, self.expected)
         decoded = [group[0] in claimed for group in self.expected]
-        # what another message shares with one that was sent is no sign of it
+        # a keyword shared with a sent message does not show another one
         foreign = [group for group in self.others if not ours & set(group)]
         strange = list(filter(None, self._claimed(text, foreign)))
         return self._decoded(
@@ -98,7 +98,7 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         )
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
-        """Return which of some groups a text claims, by their first keywords."""
+        """Return the groups that a text claims, by their first keywords."""
         by_group = {
             group: _keyword_mentions(text, group)
             for group in (*self.expected, *self.others)
@@ -108,7 +108,7 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         claimed: dict[str, None] = {}
 
         def gaps(keyword: Mention, neighbours: Iterable[Mention]) -> list[str]:
-            """Return what stands between a keyword and others so near that one sentence may hold both."""
+            """Return the text between a keyword and each neighbour near enough to share its sentence."""
             near = (
                 neighbour
                 for neighbour in neighbours
@@ -131,13 +131,13 @@ class DecodesMessages(Ruled, Struct, frozen=True):
                     or RE.untold.search(clause_before)
                     or is_retracted(text, spotted)
                 )
-                # a keyword of no message beside one that was sent is a detail of that:
-                # "at dawn, by boat"
+                # a foreign keyword next to a sent one is a detail of it: "at dawn, by
+                # boat"
                 detail = group not in self.expected and any(
                     RE.beside.fullmatch(f"{gap} ") for gap in gaps(spotted, own_spots)
                 )
-                # of two answers neither counts; other words for the same are no second
-                # one, as in "a pick or a skeleton key"
+                # of two alternatives neither counts, unless they are synonyms: "a pick
+                # or a skeleton key"
                 torn = is_alternative(text, spotted) and (
                     RE.torn.search(sentence_around(text, spotted.start, spotted.end))
                     or any(
@@ -159,27 +159,27 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         return claimed
 
 
-# Other ways to say what has that keyword.
+# Synonyms by keyword.
 _ALSO = LEXICON.table("spy also")
 RE = LEXICON.expressions("spy")
 
 
 def _uniform_dates(text: str) -> str:
-    """Return a levelled text with dates as "31 october" and times of day in one form."""
+    """Return a normalized text with dates as "31 october" and times of day in one form."""
     text = RE.half_day.sub(lambda match: f"{match[1]}m", text)
     text = RE.clock.sub("midnight", text)
     for value, days in reversed(list(find_days(text))):
         names = [f"{day} {MONTHS[month - 1].lower()}" for month, day in days]
-        # the full stop of a German date ends no sentence
+        # the full stop of a German date does not end a sentence
         behind = text[value.end :].removeprefix(".")
         text = f"{text[: value.start]}{' '.join(names)}{behind}"
     return text
 
 
 def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
-    """Return where a dated text has a keyword of a group: apart, together, in the plural, or misspelt by a letter."""
+    """Return the mentions of a group's keywords in normalized text, also in the plural or misspelt by a letter."""
     forms, single = _keyword_forms(group)
-    # a search for the first three letters is much faster than one for a hundred
+    # searching for the first three letters is much faster than matching a hundred
     # alternatives
     present_forms = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
     matches: list[re.Match[str]] = []
@@ -189,13 +189,13 @@ def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
         words = _long_words(text).get(keyword[0], ())
         matches += [word for word in words if is_misspelt(word[0], keyword)]
     spans = sorted({match.span() for match in matches})
-    # the last ones settle it: each is compared with the rivals near it
+    # the last mentions decide, and each is compared with the rivals near it
     return [Mention(*span, group[0]) for span in spans[-40:]]
 
 
 @lru_cache(maxsize=2)
 def _long_words(text: str) -> dict[str, list[re.Match[str]]]:
-    """Return the words that may be misspelt by their initials: a misspelt word begins like the one that was meant."""
+    """Return the words that may be misspelt, by initial: the first letter of a misspelt word is assumed right."""
     words: dict[str, list[re.Match[str]]] = {}
     for word in RE.long_words.finditer(text):
         words.setdefault(word[0][0], []).append(word)
@@ -210,7 +210,7 @@ def _forms_pattern(forms: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the forms in which the keywords of a group are found, the longest first, and what may be misspelt."""
+    """Return the forms of a group's keywords, longest first, and the keywords that may be misspelt."""
     also = [synonym for keyword in group for synonym in _ALSO.get(keyword, ())]
     names = [
         " ".join(plain_words(_uniform_dates(normalize_text(keyword))))
@@ -218,7 +218,7 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
     ]
     forms = set(filter(None, names))
     for name in list(forms):
-        # digits have no plural; a word of eight letters or more may be written as two:
+        # digits have no plural; a word of eight or more letters may be split in two:
         # "light house"
         parts = range(3, len(name) - 2) if name.isalpha() and len(name) >= 8 else ()
         if not name[-1:].isdigit():
@@ -234,5 +234,5 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def _has_exactly(answer: str, keyword: str) -> bool:
-    """Tell whether a keyword is in an answer as the published evaluators find it: a whole word, case-sensitive."""
+    """Return whether the published evaluators find a keyword in an answer: as a whole word, case-sensitive."""
     return re.search(rf"\b{re.escape(keyword)}\b", answer) is not None
