@@ -100,7 +100,7 @@ def _speech_of(reply: str, tags: tuple[str, ...]) -> str:
     speech: str | None = current_hooks().pytest_ltm_speech(reply=reply, tags=tags)
     if speech is None:
         raise ConfigurationError(
-            "speech cannot be told from thoughts: the feature 'language' is disabled. "
+            "nothing separates speech from thoughts: the feature 'language' is disabled. "
             "Enable it, or read replies as they come: --ltm-thoughts=keep"
         )
     return speech
