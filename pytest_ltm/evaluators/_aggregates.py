@@ -1,4 +1,4 @@
-"""What follows from many facts, worked out: numbers, orders, sets and single names; and answers with their sources."""
+"""Questions over many facts: numbers, orders, sets and single names; and answers with their sources."""
 
 from __future__ import annotations
 
@@ -37,23 +37,22 @@ RE = LEXICON.expressions("aggregates")
 class WorksOut(Ruled, Struct, frozen=True):
     """The mean credit of answers to questions about many facts at once, each by its kind.
 
-    A number earns everything where it is right, and a half within a tenth. An order
-    earns its rank agreement (Kendall's tau): the share of pairs in the right order,
-    less the share of pairs in the wrong one. A set earns the share of its names that
-    are given, less the share of the other names that are. A single name is right or
-    wrong. So what is ordered at random or names everything earns nothing, or little.
-    Numbers are in words or digits; days, the numbers of the question and the steps of a
-    calculation are passed over. There are no published results to agree with: every
-    scoring has this rule.
+    A number earns full credit if it is right, and half within a tenth. An order earns
+    its rank agreement (Kendall's tau): the share of pairs in the right order, less the
+    share in the wrong one. A set earns the share of its names that are given, less the
+    share of other names that are. A single name is right or wrong. So a random order,
+    or naming everything, earns nothing or little. Numbers may be in words or digits;
+    days, the question's own numbers and the steps of a calculation are ignored. No
+    published results exist to agree with: every scoring uses this rule.
     """
 
     family: ClassVar[str] = "works-out"
     asked: tuple[str, ...]
-    """Of each question: NUMBER, ORDER, SET or NAME."""
+    """The kind of each question: NUMBER, ORDER, SET or NAME."""
     expected: tuple[tuple[str, ...], ...]
-    """For each question a number, names in their order, the names of a set, or one name."""
+    """The expected answer of each question: a number, names in order, the names of a set, or one name."""
     others: tuple[tuple[str, ...], ...] = ()
-    """For each question all other names that there are; or the numbers that the question itself names."""
+    """All other names, or the numbers that the question itself names, for each question."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -93,8 +92,7 @@ def _number_credit(
     )
     if value is None:
         return 0.0
-    # who nearly counts right knows more than who guesses: within a tenth is worth a
-    # half
+    # a near miss shows more knowledge than a guess: within a tenth earns half
     if value == right_number:
         return 1.0
     if abs(value - right_number) <= 0.1 * right_number:
@@ -103,15 +101,15 @@ def _number_credit(
 
 
 def settled_number(answer: str, told_numbers: set[float]) -> float | None:
-    """Return the number that an answer concludes with; None where it has none, or several."""
+    """Return the number that an answer concludes with; None if it has none, or several."""
 
     def find(text: str) -> list[Mention]:
-        """Return where a text with digits has numbers, except days, times and those given."""
+        """Return the mentions of numbers in a text with digits, except days, times and those given."""
         mentions: list[Mention] = []
         for quantity in read_quantities(text):
             context = text[max(0, quantity.start - _AROUND) : quantity.start]
             after = text[quantity.end :][:20]
-            # "of the 12 guests" says of how many it is a part
+            # "of the 12 guests" names the whole, not the answer
             aside = RE.aside.search(context) and RE.counted.match(after)
             if (
                 quantity.unit not in (*CLOCKS, "date", "minutes")
@@ -132,7 +130,7 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
         for mention in mentions
     ):
         return None
-    # the steps of a calculation are numbers, too
+    # the steps of a calculation are also numbers
     if len({mention.value for mention in mentions}) > 1:
         results = _result_mentions(text, mentions)
     else:
@@ -148,7 +146,7 @@ def _levelled_digits(reply: str) -> str:
 
 
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
-    """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
+    """Return a brief opening's number, the last number called a result, or the only one in the opening."""
     opening = RE.opening.match(text)
     opens = [
         mention for mention in mentions if opening and mention.start < opening.end()
@@ -156,7 +154,7 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     opens = (
         opens if len({opening_mention.value for opening_mention in opens}) == 1 else []
     )
-    # a brief opening that begins with a number is an answer, whatever follows it:
+    # a brief opening that begins with a number is the answer, regardless of the rest:
     # "seven gifts"
     brief = opening is not None and len(plain_words(opening[0])) <= 4
     if (
@@ -167,7 +165,7 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     ):
         return opens
     results = list[Mention]()
-    since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
+    since = 0  # words after a number belong to it: "143 in total: 40 and 103"
     for mention in mentions:
         result_word = RE.result_before.search(
             text[max(since, mention.start - _AROUND) : mention.start]
@@ -181,7 +179,7 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     return results[-1:] or opens
 
 
-# Characters around a number or a name that may say what it is.
+# Characters around a number or a name that may describe it.
 _AROUND = 50
 
 # --- Names.
@@ -225,7 +223,7 @@ def _order_credit(
 def _last_naming(
     answer: str, find: Callable[[str], Sequence[Mention]], least: int = 1
 ) -> str:
-    """Return the last word of an answer, levelled, if it names so many."""
+    """Return the normalized conclusion of an answer, if it names at least `least` values; else the whole answer."""
 
     def names(part: str) -> bool:
         return len({mention.value for mention in find(normalize_text(part))}) >= least
@@ -237,7 +235,7 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
     find = partial(find_mentions, names=(*expected, *rivals))
 
     def belonging(text: str) -> list[Mention]:
-        """Return the mentions of those of whom the text does not go on to say that they lack something."""
+        """Return the mentions of names that the text does not describe as lacking something."""
         owners = list[Mention]()
         end = len(text)
         lacks = False
@@ -250,7 +248,7 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
         return owners[::-1]
 
     text = _concluding_part_of(_last_naming(answer, find), find)
-    # "everybody but Ada": all who are not named after it
+    # "everybody but Ada": all names that do not follow it
     if excepted := RE.except_word.search(text):
         left_out = {
             mention.value for mention in find(text) if mention.start > excepted.start()
@@ -267,8 +265,8 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
 
 
 def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
-    """Return the conclusion of a levelled text after it has named some: "so …", "of these …"; all of it, if nothing."""
-    # the last four at most, the last one first: a flood of them takes no longer
+    """Return the conclusion after the names ("so …", "of these …"), or the whole text if it has none."""
+    # at most the last four, latest first: bounded even if there are many
     for marker in list(RE.of_these.finditer(text))[:-5:-1]:
         if find(text[: marker.start()]) and find(text[marker.end() :]):
             return text[marker.end() :]
@@ -276,10 +274,10 @@ def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> 
 
 
 def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
-    """Return which of the names an answer gives; those that it only compares with the one it gives do not count."""
+    """Return the names that an answer gives, without those that it only compares with them."""
 
     def find(text: str) -> list[Mention]:
-        """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
+        """Return the mentions of names, without those only compared with: "more than Ada"."""
         mentions = list[Mention]()
         compared = False
         end = 0
@@ -309,7 +307,7 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
 
 
 def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
-    """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
+    """Return the name before a superlative or "first" in the last such sentence, unless it is one of several."""
     for segment in reversed(RE.segment.split(text)):
         superlative = RE.most.search(segment) or RE.first.search(segment)
         result = [
@@ -328,7 +326,7 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
 
 
 def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
-    """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
+    """Return the names before a text gives reasons or sources, unless these offer another name."""
     opening = RE.reasons.match(text)
     explanation = text[opening.end(1) :] if opening else ""
     rivals = find(explanation)
@@ -355,28 +353,29 @@ _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
 
 
 class AnswersWithSources(Ruled, Struct, frozen=True):
-    """The mean over questions of half for the right answer and half for the passages named as its sources, apart.
+    """The mean over questions: half for the right answer, half for the passages named as its sources.
 
-    Sources earn their F1 against the passages needed, on a scale where naming all passages earns nothing. A passage
-    that a later one corrects counts neither way. A name is right if the answer settles on it, a number if it is the
-    result; titles are read in any order, with or without their article or kind. There are no published results to agree
-    with: every scoring has this rule.
+    Sources earn their F1 against the passages needed, on a scale where naming all
+    passages earns nothing. A passage that a later one corrects counts neither way. A
+    name is right if the answer settles on it, a number if it is the result; titles are
+    recognised in any order, with or without their article or kind. No published results
+    exist to agree with: every scoring uses this rule.
     """
 
     family: ClassVar[str] = "answers-with-sources"
     reads_speech: ClassVar[bool] = True
     asked: tuple[str, ...]
-    """Of each question: NAME or NUMBER."""
+    """The kind of each question: NAME or NUMBER."""
     expected: tuple[tuple[str, ...], ...]
-    """For each question the name or number."""
+    """The expected name or number of each question."""
     others: tuple[tuple[str, ...], ...]
-    """For each question the names that it could have been."""
+    """The other possible names for each question."""
     sources: tuple[tuple[str, ...], ...]
-    """For each question the titles of the passages that it needs."""
+    """The titles of the passages that each question needs."""
     superseded: tuple[tuple[str, ...], ...]
-    """For each question the titles of passages that were corrected in what it needs."""
+    """The titles of passages corrected by those that each question needs."""
     titles: tuple[str, ...]
-    """Of all passages."""
+    """The titles of all passages."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -384,7 +383,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
         answers = self.read(answers)
         ends = [(RE.kind.sub("", title).lower(), title) for title in self.titles]
         counts = Counter(end for end, _ in ends)
-        # a title is named by all of it, or by its end alone where no other has that end
+        # a title may be named in full, or by its end if no other title has the same end
         ways = {
             (end if counts[end] == 1 else title.lower()): title for end, title in ends
         }
@@ -412,7 +411,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
                 * len(cited_titles.intersection(needed))
                 / (len(cited_titles) + len(needed))
             )
-            # what naming all passages would earn is worth nothing
+            # the score for naming all passages is worth nothing
             free = 2 * len(needed) / (passages + len(needed))
             cited += (
                 max(0.0, (result - free) / (1 - free))
@@ -450,7 +449,7 @@ def _says_value(
 
 
 def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
-    """Return the titles that an answer names as its sources, not those of which it says that they are none."""
+    """Return the titles that an answer names as its sources, without those that it rejects."""
 
     def find(text: str) -> list[Mention]:
         mentions = [
@@ -458,7 +457,7 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
             for phrase, title in ways.items()
             for spot in phrase_positions(text, phrase)
         ]
-        # "the harbour log is of no use": read, but no source
+        # "the harbour log is of no use": read, but not a source
         return sorted(
             (
                 mention
@@ -477,7 +476,7 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
 
 
 def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
-    """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
+    """Return an answer with titles in their shortest form, or replaced by `instead`."""
     for phrase, title in ways.items():
         if title.lower().endswith(phrase):
             kind = rf"(?:{re.escape(title[: -len(phrase)])})?"

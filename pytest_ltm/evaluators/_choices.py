@@ -1,4 +1,4 @@
-"""One value of several: the favourite colour, the present name, the option that fits, the one place or person."""
+"""One value of several: the favourite colour, the current name, the fitting option, the one place or person."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions(
     "choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS)
 )
-# Characters of an answer that its evidence has on each side of a value.
+# Characters of context on each side of a value in evidence.
 _MARGIN = 60
 _FEW_WORDS = 3
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
 class NamesColour(Ruled, Struct, frozen=True):
-    """Full marks if the last answer names the colour, as a word of its own, whatever its case.
+    """Full marks if the last answer names the colour, as a word of its own, in any case.
 
-    A list of colours, one of two, a colour that the answer denies, that was, or that
-    somebody else likes is none; an answer that corrects itself is taken at its last
-    word, and a letter may be wrong in a longer word. `v3.5`: the colour is a substring
-    of the lower-cased answer. `paper`: it stands between the start or white space (and
-    perhaps a quote) and white space, the end or one of `, . ! ?`.
+    A list of colours, an alternative, or a colour that the answer denies, that was
+    former, or that somebody else likes does not count; an answer that corrects itself
+    counts by its last word, and a longer word may have one wrong letter. `v3.5`: the
+    colour is a substring of the lower-cased answer. `paper`: the colour follows the
+    start or white space (and perhaps a quote) and precedes white space, the end or one
+    of `, . ! ?`.
     """
 
     family: ClassVar[str] = "colours"
@@ -88,7 +89,7 @@ class NamesColour(Ruled, Struct, frozen=True):
         return evidence_snippet(answer[max(0, start - _MARGIN) : end + _MARGIN])
 
     def _mentions(self, text: str) -> list[Mention]:
-        """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
+        """Return the mentions of colours; the expected one may have several words, or one wrong letter."""
         colour = self.expected.lower()
         mentions = [
             Mention(*spot, self.expected) for spot in phrase_positions(text, colour)
@@ -97,7 +98,7 @@ class NamesColour(Ruled, Struct, frozen=True):
             place for mention in mentions for place in range(mention.start, mention.end)
         }
         for word in RE.word.finditer(text):
-            # grey is gray, and no second colour
+            # grey and gray are the same colour
             is_expected = _SPELLINGS.get(word[0]) == colour
             described = RE.describes.search(
                 text[max(0, word.start() - 80) : word.start()]
@@ -111,14 +112,14 @@ class NamesColour(Ruled, Struct, frozen=True):
         return sorted(mentions, key=lambda colour_mention: colour_mention.start)
 
 
-# --- Names: the answer tells the name that the user goes by now.
+# --- Names: the answer gives the user's current name.
 
 
 class NamesUser(Ruled, Struct, frozen=True):
-    """Full marks if the last answer tells the expected name as the user's present one.
+    """Full marks if the last answer gives the expected name as the user's current one.
 
-    `current`: it is what the answer asserts. `v3.5` and `paper`: it is a substring of
-    the lower-cased answer.
+    `current`: the answer asserts it. `v3.5` and `paper`: it is a substring of the
+    lower-cased answer.
     """
 
     family: ClassVar[str] = "names"
@@ -127,7 +128,7 @@ class NamesUser(Ruled, Struct, frozen=True):
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return 1 if the last answer tells the name, else 0."""
+        """Return 1 if the last answer gives the name, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
             return self.score_proven(
@@ -147,10 +148,10 @@ class NamesUser(Ruled, Struct, frozen=True):
 class PicksOption(Ruled, Struct, frozen=True):
     """Full marks if the last answer settles on the right option.
 
-    `current`: the number that an answer ends with, decides on or names alone; number
+    `current`: the number that the answer ends with, decides on or names alone; number
     words and "the third option" count; options that are ruled out do not, nor do counts
-    ("the 6 options", "chapter 5"). Several, or one that is denied, earn nothing. `v3.5`
-    and `paper`: the set of numbers in the answer is {expected}.
+    ("the 6 options", "chapter 5"). Several options, or a denied one, earn nothing.
+    `v3.5` and `paper`: the set of numbers in the answer is {expected}.
     """
 
     family: ClassVar[str] = "chapterbreak"
@@ -164,8 +165,8 @@ class PicksOption(Ruled, Struct, frozen=True):
         if self.follows_own_rules:
             plain = space_delimited(answer).strip()
             alone = COUNTS.get(plain, ORDINALS.get(plain, 1 if plain == "one" else 0))
-            # in a sentence "one" and "second" hardly ever name an option: only alone do
-            # they
+            # in a sentence "one" and "second" hardly ever name an option: they count
+            # only alone
             if alone:
                 picked = Proof("asserts", f"picks option {alone}", str(alone))
             else:
@@ -184,7 +185,7 @@ class PicksOption(Ruled, Struct, frozen=True):
         )
 
     def _settled(self, answer: str) -> Proof:
-        """Return what an answer proves; a few words without an option may be its number in other writing."""
+        """Prove an answer; a few words without an option may be its number in another notation."""
         proof = prove(answer, _option_mentions)
         words = plain_words(answer)
         if proof.value or proof.state != "asserts" or len(words) > _FEW_WORDS:
@@ -197,7 +198,7 @@ class PicksOption(Ruled, Struct, frozen=True):
 
 
 def _whole_number(digits: str) -> int:
-    # int() takes quadratic time, and no story has so many endings
+    # int() takes quadratic time, and no story has that many endings
     return int(digits) if len(digits) <= 9 else -1
 
 
@@ -205,7 +206,7 @@ _INDENT = 12
 
 
 def _option_mentions(text: str) -> list[Mention]:
-    """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
+    """Return the mentions of options; a number that counts things is skipped unless there is no other."""
     mentions: list[Mention] = []
     labels: list[Mention] = []
     for match in RE.number.finditer(text):
@@ -227,7 +228,7 @@ def _option_mentions(text: str) -> list[Mention]:
         )
         if begins_line and RE.label.match(text, match.start()):
             labels.append(mentions[-1])
-    # options that are listed are not picked; a single label is the answer itself
+    # a list of options is not a choice; a single label is the answer itself
     if len(labels) > 1:
         picks = [mention for mention in mentions if mention not in labels]
     else:
@@ -240,7 +241,7 @@ def _option_mentions(text: str) -> list[Mention]:
 
 
 def _word_in_json(text: str) -> str | None:
-    """Return the answer of the last JSON object that has one, a list joined with "and"; None where there is none."""
+    """Return the `answer` of the last JSON object that has one, lists joined with "and"; None if there is none."""
     word = None
     for value in json_values(text):
         if not isinstance(value, dict):
@@ -248,7 +249,7 @@ def _word_in_json(text: str) -> str | None:
         for key, item in value.items():
             if str(key).strip().lower() != "answer":
                 continue
-            # Who answers with a list names several.
+            # An answer with a list names several.
             if isinstance(item, list):
                 word = " and ".join(map(str, item))
             elif isinstance(item, str):
@@ -260,9 +261,9 @@ def _word_in_json(text: str) -> str | None:
 class AnswersWord(Ruled, Struct, frozen=True):
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
-    `current`: the place that the last such JSON asserts, or the answer without one;
-    where the thing really is is an aside. `v3.5` and `paper`: the value of `answer`, in
-    lower case, equals the expected word.
+    `current`: the place asserted by the last such JSON, or, without JSON, by the
+    answer; the thing's real place is an aside. `v3.5` and `paper`: the value of
+    `answer`, in lower case, equals the expected word.
     """
 
     family: ClassVar[str] = "sally-anne"
@@ -277,7 +278,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
         """Return 1 if the last answer is the word, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            # The last such JSON is the answer, the prose around it none.
+            # The last such JSON is the answer; the prose around it is not.
             word = _word_in_json(RE.tag.sub(" ", answer))
             if word is None:
                 word = RE.tag.sub(" ", answer)
@@ -314,8 +315,8 @@ class AnswersWord(Ruled, Struct, frozen=True):
             for cut in range(3, len(together) - 2) if " " not in name else ():
                 spots += phrase_positions(text, f"{together[:cut]} {together[cut:]}")
             mentions += [Mention(*spot, name) for spot in spots]
-        # the last ones settle it; each is compared with all others, so that more would
-        # take too long
+        # the last mentions decide; each is compared with all others, so their number is
+        # bounded
         mentions = sorted(mentions, key=lambda mention: mention.start)[-120:]
         places: list[Mention] = []
         for mention in mentions:
@@ -325,7 +326,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
                 if longer.start <= mention.start and mention.end <= longer.end
             )
             clause = " ".join(clause_around(text, mention.start, mention.end))
-            # where the thing really is, is an aside: asked for is where somebody will
+            # the thing's real place is an aside: the question is where somebody will
             # look
             really = RE.really.search(clause) or (
                 RE.now.search(clause) and not RE.searches.search(clause)

@@ -1,4 +1,4 @@
-"""Lists: the items to buy with their quantities, and all names that the user has gone by."""
+"""Lists: items to buy with their quantities, and all names that the user has gone by."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Matches: TypeAlias = Callable[[str, str], bool]
 
 RE = LEXICON.expressions("lists", asides=ASIDES)
 _MOST = 10**9
-# A quantity that equals none: the item is there, how many cannot be told.
+# A quantity that matches no other: the item is listed, its quantity is unclear.
 _UNREADABLE = 10**12
 
 
@@ -88,7 +88,7 @@ class ListsItems(Ruled, Struct, frozen=True):
     def _ours(self, answer: str) -> Score:
         if only_offers_example(answer):
             return self.score(0, "does not know the list and shows an example", answer)
-        # a list in JSON is an answer, however many messages stand around it
+        # a JSON list is an answer, even with messages around it
         in_json = any(
             self._expected_among(_items_of_value(value))
             for value in json_values(answer)
@@ -112,12 +112,12 @@ class ListsItems(Ruled, Struct, frozen=True):
         count_text = f"{len(counts)} of {len(self.expected)} items"
         reason = f"{count_text}, {right} right quantities, {len(items) - len(counts)} invented"
         value = points / max(len(self.expected), len(items))
-        # "twice as many" is no number here
+        # "twice as many" cannot be read as a number
         left_open = 1 - value if RE.relative.search(text) else None
         return self.score(value, reason, answer, left_open=left_open)
 
     def _expected_among(self, items: Sequence[Item]) -> list[tuple[int, int]]:
-        """Return the expected and the given quantity of each expected item that is among those given."""
+        """Return (expected quantity, given quantity) for each expected item among those given."""
         remaining = list(items)
         result = []
         for item, n in self.expected:
@@ -126,7 +126,8 @@ class ListsItems(Ruled, Struct, frozen=True):
                 item_words = [word_stem(word) for word in plain_words(candidate[0])]
                 glued = "".join(item_words)
                 together = "".join(expected_words)
-                # all of its words, in any number, apart or together, or misspelt
+                # all of its words, singular or plural, in one word or several, or
+                # misspelt
                 if expected_words and (
                     set(expected_words) <= set(item_words)
                     or together == glued
@@ -169,9 +170,9 @@ def _published_items(answer: str) -> list[Item]:
 
 
 def _read_items(answer: str, names: Collection[str]) -> list[Item]:
-    """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose.
+    """Return the items of the first JSON list, also within an object; else of lines, table rows, or prose.
 
-    `names`: what in prose is an item though it has no number.
+    `names`: items that count in prose even without a number.
     """
     result = list(json_values(answer))
     alone = [
@@ -201,7 +202,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
             if not RE.denied.search(text.lower())
         )
         for text in sentences:
-            # what stands before "you still need" is history
+            # text before "you still need" is history
             parts = RE.in_prose.split(
                 text[
                     max(
@@ -215,7 +216,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
                 for part in parts
                 if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))
             ]
-            # one thing ("a hose") counts beside others
+            # a single thing ("a hose") counts if others have numbers
             listed += [
                 part
                 for part in parts
@@ -227,7 +228,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
 
 
 def _values_within(value: Any, depth: int = 3) -> Iterator[Any]:
-    """Yield a value of JSON, and the lists and objects inside it."""
+    """Yield a JSON value, and the lists and objects inside it."""
     yield value
     if isinstance(value, dict) and depth:
         for item in value.values():
@@ -283,7 +284,7 @@ def _read_entry(entry: Any) -> Item | None:
 
 
 def _line_item(line: str) -> Item | None:
-    """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
+    """Parse `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number, the quantity is 1."""
     parts = plain_words(RE.times.sub(" ", write_digits(line[:200])))
     counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
@@ -297,7 +298,7 @@ def _line_item(line: str) -> Item | None:
 
 
 def _read_count(value: Any) -> int | None:
-    """Return a whole number from a number, digits or a number word; None for anything else."""
+    """Return the whole number in a number, digits or a number word; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
@@ -311,16 +312,15 @@ def _read_count(value: Any) -> int | None:
     return None
 
 
-# --- Name List: the answer lists all names that the user has gone by, and no others.
+# --- Name List: all names that the user has gone by, and no others.
 
 
 class ListsNames(Ruled, Struct, frozen=True):
-    """The share of names recalled, whatever the order: (matches - foreign names) / names expected, not below 0.
+    """The share of names recalled, in any order: (matches - foreign names) / names expected, at least 0.
 
-    `current` compares words case-folded, counts a name once, takes a list inside an
-    object, and reads names from bulleted lines, else from prose, where there is no
-    list. `v3.5` and `paper`: matches / max(expected, given); 0 unless the answer is a
-    JSON list.
+    `current` compares case-folded words, counts a name once, accepts a list inside an
+    object, and without a list reads names from bulleted lines, else from prose. `v3.5`
+    and `paper`: matches / max(expected, given); 0 unless the answer is a JSON list.
     """
 
     family: ClassVar[str] = "name-list"
@@ -356,8 +356,8 @@ class ListsNames(Ruled, Struct, frozen=True):
             for line in text.splitlines()
             if BULLET.match(line)
         ]
-        # several bulleted lines are names where none has more than four words; without
-        # any list, prose is read
+        # several bulleted lines are names if none has more than four words; without any
+        # list, prose is read
         if (
             listed is None
             and len(lines) > 1
@@ -368,16 +368,15 @@ class ListsNames(Ruled, Struct, frozen=True):
         listed_names = [
             name for name in self.expected if " ".join(plain_words(name)) in keys
         ]
-        # an empty list is an answer; a list without any expected name is of something
-        # else
+        # an empty list is an answer; a list without any expected name is about
+        # something else
         if listed is not None and (listed_names or not listed):
             return self._share(listed_names, len(keys), answer)
         if recites_messages(answer):
             return self.score(0, REPEATS, answer)
         claimed_names = self._told(text)
         words_of_names = {word for name in self.expected for word in plain_words(name)}
-        # in prose only what stands in a row of names is one: any word may have a
-        # capital
+        # in prose only members of a row of names count: any word may be capitalised
         if claimed_names:
             row = {
                 " ".join(plain_words(match["name"]))
@@ -394,7 +393,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         return self._share(claimed_names, len(claimed_names) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
-        """Return the expected names that a text in prose claims."""
+        """Return the expected names that prose claims."""
         plainly = normalize_text(text)
         mentions = asserted_mentions(
             plainly, partial(find_mentions, names=self.expected), formerly=True
@@ -424,7 +423,7 @@ class ListsNames(Ruled, Struct, frozen=True):
 
 
 def _listed_names(answer: str) -> list[str] | None:
-    """Return the names of the first list of texts, also inside an object; None where there is none."""
+    """Return the names of the first JSON list of texts, also within an object; None if there is none."""
     for value in json_values(answer):
         lists = (part for part in _values_within(value) if isinstance(part, list))
         for entries in lists:
@@ -435,7 +434,7 @@ def _listed_names(answer: str) -> list[str] | None:
 
 
 def _name_of(entry: Any) -> str | None:
-    """Return a text, or the first one of an object, without asides; None where there is none."""
+    """Return a text, or the first text of an object, without asides; None if there is none."""
     values = entry.values() if isinstance(entry, dict) else [entry]
     texts = (value for value in values if isinstance(value, str))
     text = next(texts, None)

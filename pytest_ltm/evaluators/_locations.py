@@ -1,4 +1,4 @@
-"""Directions: those told are followed on a grid; how far, and which way, one place lies from another."""
+"""Directions: legs are walked on a grid; distance and direction from one place to another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pytest_ltm.language.recital import REPEATS, recites_messages
 
 Point: TypeAlias = tuple[float, float]
 
-# One kilometre in each direction: east is the first coordinate, north the second.
+# One kilometre in each direction, as (east, north).
 UNIT: dict[str, Point] = {
     "north": (0, 1),
     "south": (0, -1),
@@ -53,7 +53,7 @@ _ARTICLES = frozenset(("the", "a", "an"))
 
 
 class Leg(Struct, frozen=True):
-    """One leg of a route; what the text does not tell is None."""
+    """One leg of a route; parts that the text does not name are None."""
 
     km: float | None = None
     way: str | None = None
@@ -63,7 +63,7 @@ class Leg(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Tell whether it can be walked."""
+        """Whether the leg has a distance and one of the four directions."""
         return self.km is not None and self.way in UNIT
 
 
@@ -73,19 +73,19 @@ class _Token(Struct, frozen=True):
 
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
-    """Return the legs that a text tells, in its order; places are matched as words, the longest name first."""
+    """Return the legs in a text, in order; places are matched as words, the longest name first."""
     wordings = {
         place: tuple(word for word in plain_words(place) if word not in _ARTICLES)
         for place in places
     }
-    # the longest first: one place may be named like the beginning of another
+    # the longest first: the name of one place may begin with that of another
     names = sorted(
         ((name, place) for place, name in wordings.items()),
         key=lambda name: -len(name[0]),
     )
     longest = max((len(name) for name, _ in names), default=1)
     tokens: list[_Token] = []
-    # no more is looked ahead than the longest name has words: the time is linear
+    # the lookahead is limited to the longest name, so the time is linear
     ahead: list[_Token] = []
     for match in RE.token.finditer(casefold_plain(text)):
         if match[0] not in _ARTICLES:
@@ -97,7 +97,7 @@ def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
 
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
-    """Return where the legs lead, in kilometres east and north of their start."""
+    """Return the end of the legs, in kilometres east and north of their start."""
     x, y = (
         sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole)
         for axis in (0, 1)
@@ -118,28 +118,28 @@ def _shift_names(
 
 
 class _Legs:
-    """Collects legs from tokens; a leg ends with its line, or where the next one's distance or direction begins."""
+    """Collects legs from tokens; a leg ends with its line, or before the next distance or direction."""
 
     def __init__(self) -> None:
         self.legs: list[Leg] = []
         self.leg = Leg()
         self.last = _Token("line", "")
         self.parts = ""
-        """The kinds of the leg's parts in their order: `k` for its distance, `w` for its way."""
+        """The kinds of the leg's parts, in order: `k` for its distance, `w` for its direction."""
         self.heading: str | None = None
-        """The place that the line, or the text before a bracket, announces as the leg's goal."""
+        """The place announced as the leg's goal, by the line or before a bracket."""
         self.departed = False
-        """The line has named a place to leave."""
+        """Whether the line has named a place to leave."""
         self.describing = False
-        """The sentence tells where the goal lies: no leg."""
+        """Whether the sentence describes where the goal lies, which is not a leg."""
         self.ended = ""
-        """What has ended since the leg's last part: "." for a sentence, "->" for a step, "" for nothing."""
+        """The separator since the leg's last part: "." for a sentence, "->" for a step, "" for none."""
         self.touching = False
-        """Neither a place nor the end of a sentence has come since the last distance."""
+        """Whether no place and no end of a sentence has followed the last distance."""
         self.aside = 0
 
     def read(self, tokens: Iterable[_Token]) -> list[Leg]:
-        """Return the legs of all tokens."""
+        """Return the legs in all tokens."""
         for token in tokens:
             match token.kind:
                 case "km":
@@ -157,7 +157,7 @@ class _Legs:
                     self.ended = "." if token.text in _STOPS else "->"
                     self.describing = False
                 case "line":
-                    # half a leg may go on in the next line; what was announced does not
+                    # half a leg may continue on the next line, a heading may not
                     if self.leg.whole or not self.parts:
                         self._close()
                     self.heading = None
@@ -174,7 +174,7 @@ class _Legs:
         return self.legs
 
     def _other(self, token: _Token) -> None:
-        """Take a colon, the letter of a direction, or the verb that tells where the goal lies."""
+        """Handle a colon, the initial of a direction, or a verb that describes where the goal lies."""
         if token.kind == "colon":
             announced = self.last.kind == "place" and not self.departed
             self.heading = self.last.text if announced else self.heading
@@ -193,7 +193,7 @@ class _Legs:
                 if text.startswith("half")
                 else NUMBERS.get(plain_words(text)[0], 1) + half
             )
-        # the same distance again in brackets repeats the leg
+        # the same distance in brackets repeats the leg
         if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
             return
         direction = None
@@ -261,13 +261,12 @@ class _Legs:
 
 
 class LeadsTo(Ruled, Struct, frozen=True):
-    """`current`: the share of legs told as they are, in their order; each leg too many costs one.
+    """`current`: the share of legs that are right and in order; each extra leg costs one.
 
     `route` holds (kilometres, direction, place) for each leg; the first begins at
-    `start`. A skipped place moves those behind it, so that they are others. Several
-    ways, or one that is only quoted, earn nothing. `v3.5`, `paper`: 1 if the directions
-    lead to the end of the route; those rules have a model extract them, so a rule of
-    ours stands in.
+    `start`. A skipped place changes all legs after it. Several routes, or one that is
+    only quoted, earn nothing. `v3.5`, `paper`: 1 if the directions lead to the end of
+    the route; those rules have a model extract the legs, so a rule of ours stands in.
     """
 
     family: ClassVar[str] = "locations-directions"
@@ -276,14 +275,14 @@ class LeadsTo(Ruled, Struct, frozen=True):
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return the share of the legs, or by the published rules 1 if the directions lead to the end, else 0."""
+        """Return the share of right legs; by published rules, 1 if the directions reach the end, else 0."""
         answer = self.read_last(answers)
         places = (self.start, *(leg[2] for leg in self.route))
         goal = self.route[-1][2] if self.route else self.start
         if self.follows_own_rules and self.route:
             return self._leg_by_leg(answer, places, goal)
         told_legs = read_legs(answer, places)
-        # who was asked for JSON may have put the legs there
+        # an agent that was asked for JSON may have put the legs there
         if not (any(leg.whole for leg in told_legs)):
             told_legs = _legs_of_json(answer) or told_legs
         legs = first_telling(told_legs, self.start, goal)
@@ -326,14 +325,13 @@ class LeadsTo(Ruled, Struct, frozen=True):
         text = trim_flood(_drop_corrections(last_word(answer, tells)), _may_tell)
         first = RE.first_distance.search(text)
         opening = split_sentences(text[: first.start()] if first else "") or [""]
-        # the way that follows is quoted, where the words before it say that it is not
-        # known, or another
+        # the route is only quoted if the words before it say that it is unknown, or is
+        # another one
         if RE.quotes_only.search(opening[-1]):
             return self._score2(0, "does not claim to know the way", answer)
         legs = read(text)
         for n, leg in enumerate(legs) if RE.same_way.search(text) else ():
-            # "and two more": a leg without a direction goes on in that of the one
-            # before
+            # "and two more": a leg without a direction keeps that of the previous leg
             former_way = legs[n - 1].way if n and leg.km is not None else None
             legs[n] = structs.replace(leg, way=leg.way or former_way)
         tellings = _split_tellings(legs, places)
@@ -376,7 +374,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
 
 def _is_in_another_language(text: str, places: Sequence[str]) -> bool:
-    """Return whether a text has words of its own, none of them English; names of fields do not count."""
+    """Return whether none of a text's words, place names apart, are English; JSON does not count."""
     words = [*set(plain_words(text)).difference(plain_words(" ".join(places)))]
     return (
         "{" not in text
@@ -386,7 +384,7 @@ def _is_in_another_language(text: str, places: Sequence[str]) -> bool:
 
 
 def _in_kilometres(text: str) -> str:
-    """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
+    """Return a text with metres as kilometres and initials of directions as words, without sums."""
     text = RE.metres.sub(
         lambda result: f"{int(re.sub(r'[,.]', '', result[1])) / 1000:g} km",
         RE.sum.sub(" ", text),
@@ -397,7 +395,7 @@ def _in_kilometres(text: str) -> str:
     if not re.search(
         r"\d ?(?:km|kilomet)|\bkilomet\w+\W{1,6}\d", text, re.IGNORECASE
     ) and not RE.word_km.search(text):
-        # one alone may be a name: E4
+        # a single one may be a name: E4
         if len(RE.compass.findall(text)) > 1:
             text = RE.compass.sub(
                 lambda result: f"{result[2]} km {_SHORT[result[1].lower()]}", text
@@ -407,7 +405,7 @@ def _in_kilometres(text: str) -> str:
 
 
 def _exchange_sides(text: str, places: Sequence[str]) -> str:
-    """Return a text with a move to a place where it says how one before lies: "the mill is 2 km west of it"."""
+    """Rewrite sentences on how an earlier place lies as moves: "the mill is 2 km west of it"."""
     names = {name.casefold(): number for number, name in enumerate(places)}
     place = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     lies = rf"\b({place}) (?:is|lies) ([^.;,\n]{{1,20}}) ({_WAYS})(?:wards?)? of (?:the )?({place})\b"
@@ -423,13 +421,13 @@ def _exchange_sides(text: str, places: Sequence[str]) -> str:
 
 
 def _out_of_brackets(text: str, places: Sequence[str]) -> str:
-    """Return a text with each move behind its place, where all stand in brackets: "the opera (2 km east)"."""
+    """Return a text with each move before its place, if all moves are in brackets: "the opera (2 km east)"."""
     if not 1 < len(RE.in_brackets.findall(text)) == len(RE.distances.findall(text)):
         return text
     parts = []
     end = 0
     for match in RE.in_brackets.finditer(text):
-        # the move in brackets leads to the place named last before them
+        # the move in brackets leads to the last place named before it
         words_before = " ".join(plain_words(text[end : match.start()]))
         ends = {
             place: words_before.rfind(" ".join(plain_words(place))) for place in places
@@ -445,7 +443,7 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
 
 
 def _drop_corrections(text: str) -> str:
-    """Return a text without the moves that it corrects at once: "5 km east, sorry, 5 km west"."""
+    """Return a text without moves that are corrected at once: "5 km east, sorry, 5 km west"."""
     parts = []
     end = 0
     for match in RE.meant.finditer(text):
@@ -458,7 +456,7 @@ def _drop_corrections(text: str) -> str:
 
 
 def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
-    """Return the tellings of a route: each begins where a leg leaves the start, or once the goal is reached."""
+    """Split legs into tellings of the route: each begins at the start, or after the goal is reached."""
     (start, first, *_) = places
     goal = places[-1]
     size = len(places) - 1
@@ -518,10 +516,10 @@ _ORDER = ("leg", "step", "no", "number", "order", "#")
 
 
 def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
-    """Return the legs of the first telling of a route that arrives at the goal, else those of the last telling.
+    """Return the legs of the first telling that reaches the goal, else of the last telling.
 
-    A telling begins where a leg leaves the start; what has neither distance nor
-    direction worth walking at the very end of a telling is dropped.
+    A telling begins where a leg leaves the start; trailing legs without a usable
+    distance or direction are dropped.
     """
     telling: list[Leg] = []
     for leg in legs:
@@ -534,7 +532,7 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
 
 
 def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
-    """Return a route once that is told several times in a row, without what cannot be walked at its end."""
+    """Return a repeated route once, without trailing legs that cannot be walked."""
     complete = [n for n, leg in enumerate(telling) if leg.whole]
     legs = [
         leg
@@ -542,7 +540,7 @@ def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
         if leg.whole or leg.way is not None
     ]
     moves = [(leg.km, leg.way) for leg in legs]
-    # nobody tells a way more often in one answer
+    # no answer repeats a route more often
     for times in range(2, 5):
         size, remainder = divmod(len(moves), times)
         if size > 1 and not remainder and moves == moves[:size] * times:
@@ -564,18 +562,16 @@ def _point_text(point: Point) -> str:
     return f"({point[0]:g} km east, {point[1]:g} km north)"
 
 
-# --- Locations: the answer tells how far, and in which direction, one place lies from
-# another.
+# --- Locations: the answer gives the distance and direction from one place to another.
 
 
 class LiesAt(Ruled, Struct, frozen=True):
     """Full marks if the last answer concludes with the right distance and direction.
 
     The conclusion is the last sentence with one distance and one direction that names
-    both places or has a word such as "therefore"; without such a sentence the only one
-    with a distance and a direction, or else the last. An answer that only tells the way
-    leg by leg earns 0. `v3.5`, `paper`: those rules ask a model, so the current rule
-    stands in.
+    both places or has a word such as "therefore"; without such a sentence, the last one
+    with a distance and a direction. An answer that only gives the route leg by leg
+    earns 0. `v3.5`, `paper`: those rules ask a model, so the current rule stands in.
     """
 
     family: ClassVar[str] = "locations"
@@ -583,7 +579,7 @@ class LiesAt(Ruled, Struct, frozen=True):
     direction: str
     """`north`, `south`, `east` or `west`."""
     places: tuple[str, str] = ("", "")
-    """Where one stands, and what is looked for."""
+    """The place from which, and the place to which, the direction is asked."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -637,12 +633,12 @@ class LiesAt(Ruled, Struct, frozen=True):
 
 
 def _may_tell(sentence: str) -> bool:
-    """Tell cheaply whether a sentence may hold a distance: only texts of this letter are worth reading closely."""
+    """Return whether a sentence may have a distance: a cheap check for the letter k."""
     return "k" in sentence or "K" in sentence or not sentence.isascii()
 
 
 def _is_exchanged(sentence: str, start: str, goal: str) -> bool:
-    """Return whether a sentence tells where the start lies from the goal; both are patterns."""
+    """Return whether a sentence says where the start lies from the goal, given both as patterns."""
     backwards = (
         rf"^\W*(?:so )?(?:the )?{start} (?:is|lies|sits)\b.*\bof (?:the )?{goal}\W*$",
         rf"\bfrom (?:the )?{goal}\b[^.;]*\b(?:to|towards|reach) (?:the )?{start}\b",

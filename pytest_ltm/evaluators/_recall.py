@@ -1,4 +1,4 @@
-"""What was told is recalled: facts, steps, values, current facts, the thing that a rule picks, a joke."""
+"""Recall: facts, steps, values, current facts, the choice by a rule, a joke."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ from pytest_ltm.language.recital import (
 
 
 class KnowsCurrentFacts(Ruled, Struct, frozen=True):
-    """The share of questions whose answer says what is so now.
+    """The share of questions answered with the current fact.
 
-    An answer may speak of what was so, or of what is not, as long as it sets that
-    aside. The published rules ask a model; this rule stands in for them.
+    An answer may mention former or false facts if it sets them aside. The published
+    rules ask a model; this rule stands in for them.
     """
 
     family: ClassVar[str] = "current-facts"
     expected: tuple[str, ...]
     mentioned: tuple[tuple[str, ...], ...] = ()
-    """For each question what else was ever said to be so."""
+    """All other facts ever stated, for each question."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -87,17 +87,17 @@ class KnowsCurrentFacts(Ruled, Struct, frozen=True):
         return self.standing_in(self.share(parts, "{ok} of {of} known as they are now"))
 
 
-# --- Delayed Recall: each answer tells the fact that was asked for.
+# --- Delayed Recall: each answer gives the fact that was asked for.
 
 
 class RecallsFacts(Ruled, Struct, frozen=True):
-    """The share of questions whose answer tells the expected fact.
+    """The share of questions answered with the expected fact.
 
-    An answer does if it has the words that carry the fact, beyond those of the
+    An answer counts if it has the words that carry the fact, beyond those of the
     question: both of two, else at least half; numbers in digits or words. An answer
-    that also tells most of the other facts tells none. A judge, if there is one, is
-    asked about answers without those words. The published rules ask a model; this rule
-    stands in for them.
+    that also has most of the other facts counts as none. A judge, if given, is asked
+    about answers without those words. The published rules ask a model; this rule stands
+    in for them.
     """
 
     family: ClassVar[str] = "delayed-recall"
@@ -131,9 +131,9 @@ def _recall_part(
     rivals: Sequence[Recollection],
     without: re.Pattern[str] | None = None,
 ) -> RuleCheck:
-    """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
+    """Check whether an answer recalls one thing; a judge may be asked if other wording is possible.
 
-    `without`: what is left aside in the answer.
+    `without`: parts of the answer to ignore.
     """
     label = f"recalls {recollection.expected!r}"
     text = without.sub(" ", answer) if without else answer
@@ -145,8 +145,7 @@ def _recall_part(
         known_keys = recollection.needed | frozenset(
             recollection_keys(recollection.question)
         )
-        # hardly more than a list, in which it stands among several others: nothing was
-        # chosen
+        # mostly a list with several other things: the answer has not chosen
         strange = {
             item
             for item in short_items(text)
@@ -160,8 +159,8 @@ def _recall_part(
         if hedged or idle or not recollection.is_exchanged(text):
             return RuleCheck(label, answer, ok=not hedged and not idle)
     answer_keys = frozenset(recollection_keys(text))
-    # what has no words but the question's, or all that are expected, cannot say it in
-    # others
+    # an answer with no words but the question's, or with all expected words, is not a
+    # paraphrase
     if not recalled and (
         not recollection.question
         or recollection.in_full(answer_keys)
@@ -169,7 +168,7 @@ def _recall_part(
     ):
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (recollection.expected,), question=recollection.question)
-    # another word in the place of one, or a first name alone, may be meant
+    # a substituted word, or a first name alone, may be meant
     is_close = recalled or recollection.has_given_name(answer_keys)
     if is_close and proof.state == "asserts":
         ok = None
@@ -188,7 +187,7 @@ def _recall_part(
 def _claimed_of(
     answer: str, recollection: Recollection, rivals: Sequence[Recollection]
 ) -> str:
-    """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
+    """Return an answer without sentences that deny the thing, do not know it, or offer it as an alternative."""
     text = normalize_text(answer)
     known_text = f"{recollection.question} {recollection.expected}"
     sentences = []
@@ -220,19 +219,19 @@ def _claimed_of(
 RE = LEXICON.expressions("recall")
 
 
-# --- Instruction Recall: each answer tells the step, its detail or its number.
+# --- Instruction Recall: each answer gives a step, its detail or its number.
 
 
 class RecallsSteps(Ruled, Struct, frozen=True):
-    """The share of questions whose answer tells the expected step, detail, or number of a step.
+    """The share of questions answered with the expected step, detail, or number of a step.
 
-    A step or a detail is told by the words that carry it, as in `RecallsFacts`, the
-    labels of steps left aside; an answer that also tells more than half of the other
-    steps tells none. Where a bare number is expected and the question asks for a
+    A step or a detail is recognised by the words that carry it, as in `RecallsFacts`,
+    without the labels of steps; an answer that also has more than half of the other
+    steps counts as none. Where a bare number is expected and the question asks for a
     number, it must be the only number of a step in the answer; as one guess in ten is
-    right, it counts beside another right answer only. A judge, if there is one, is
-    asked about answers without those words. The published rules ask a model; this rule
-    stands in for them.
+    right, it counts only along with another right answer. A judge, if given, is asked
+    about answers without those words. The published rules ask a model; this rule stands
+    in for them.
     """
 
     family: ClassVar[str] = "instruction-recall"
@@ -272,7 +271,7 @@ class RecallsSteps(Ruled, Struct, frozen=True):
         question = answer_at(self.questions, place)
 
         def numerals(text: str) -> list[Mention]:
-            """Return where a levelled text has numbers, in digits or in one word."""
+            """Return the mentions of numbers in a normalized text, in digits or in one word."""
             pairs = (
                 (match.span(), "".join(words_with_digits([match[0]])))
                 for match in RE.word.finditer(text)
@@ -282,8 +281,8 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             ]
 
         if self._asks_number(place):
-            # The numbers that an answer gives to steps; all its numbers, if it names
-            # none as such.
+            # The numbers that the answer gives to steps; all numbers, if it labels
+            # none.
             answer_words = list(words_with_digits(plain_words(answer)))
             places = [
                 place for place, word in enumerate(answer_words) if word.isdecimal()
@@ -308,27 +307,27 @@ class RecallsSteps(Ruled, Struct, frozen=True):
         )
 
 
-# What stands before the number of a step.
+# Words before the number of a step.
 _LABELS = frozenset(("step", "steps", "number", "no"))
 
-# --- How To Think: each answer names the one thing that the user's rule takes.
+# --- How To Think: each answer names the one thing that the user's rule chooses.
 
 
 class AppliesRule(Ruled, Struct, frozen=True):
     """The share of cases whose answer names the right thing and no other.
 
-    An answer that names several counts for what it decides on. The published rules ask
-    a model; this rule stands in for them.
+    If an answer names several, the one that it decides on counts. The published rules
+    ask a model; this rule stands in for them.
     """
 
     family: ClassVar[str] = "how-to-think"
     expected: tuple[str, ...]
     offered: tuple[tuple[str, ...], ...] = ()
-    """All things of each case, by name."""
+    """All options of each case, by name."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return the share of cases answered right; a missing answer counts as wrong."""
+        """Return the share of cases answered correctly; a missing answer counts as wrong."""
         answers = self.read(answers)
         parts = []
         for place, expected in enumerate(self.expected):
@@ -342,22 +341,22 @@ class AppliesRule(Ruled, Struct, frozen=True):
         )
 
 
-# --- Key-Value Pairs: the answer names the value that was looked up, and none that does
-# not lie on the way to it.
+# --- Key-Value Pairs: the answer names the value looked up, and none off the path to
+# it.
 
 
 class RecallsValue(Ruled, Struct, frozen=True):
-    """Full marks if the last answer holds the value as a word, whatever its case, and none of `others`.
+    """Full marks if the last answer has the value as a word, in any case, and none of `others`.
 
-    What lies between key and value may be named, too. There are no published results to
-    agree with: every scoring has this rule.
+    Values on the path from key to value may be named, too. No published results exist
+    to agree with: every scoring uses this rule.
     """
 
     family: ClassVar[str] = "kv-pairs"
     version: ClassVar[int] = 3
     expected: str
     others: tuple[str, ...] = ()
-    """The keys and values that have nothing to do with the question."""
+    """Keys and values unrelated to the question."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
@@ -388,12 +387,12 @@ _CLEAR_WORDS = 2
 class RecallsJoke(Ruled, Struct, frozen=True):
     """Full marks if the last answer tells one joke, literally or paraphrased, and none of the others.
 
-    `others` are the other jokes told in the same example. A joke is told by enough of
-    the words that no other has; one that the answer denies, or takes back, is not.
-    Where the rule is unsure (a word or two, two jokes, or other words than any joke's)
-    a judge is asked if there is one, else its own verdict stands. `v3.5`, `paper`: full
-    marks if the joke's text is in the answer; else those rules ask a model, and the
-    current rule stands in.
+    `others` are the other jokes told in the same example. A joke is recognised by
+    enough words that no other joke has; one that the answer denies or retracts does not
+    count. Where the rule is unsure (a word or two, two jokes, or words from no joke),
+    the judge is asked, if given; otherwise the rule's verdict stands. `v3.5`, `paper`:
+    full marks if the joke's text is in the answer; otherwise those rules ask a model,
+    and the current rule stands in.
     """
 
     family: ClassVar[str] = "jokes"
@@ -460,8 +459,8 @@ class RecallsJoke(Ruled, Struct, frozen=True):
             reason = "remembers only part of the joke"
             sure = False
         if sure and max(recalled, rival) < _HINT:
-            # a sentence that is no excuse, and says more than that there was a joke,
-            # may tell one in other words
+            # a sentence that is not an excuse, and says more than that there was a
+            # joke, may paraphrase one
             sure = not any(
                 {
                     word
@@ -477,7 +476,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         return value, reason, sure
 
     def _strengths(self, text: str) -> list[float]:
-        """Return how strongly a text tells the joke, and each of the others."""
+        """Return how strongly a text matches the joke, then each of the others."""
         texts = frozenset(word_stem(word) for word in plain_words(text))
         jokes = (self.joke, *self.others)
         return [
@@ -486,11 +485,11 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         ]
 
     def _claimed(self, text: str) -> str:
-        """Return a text without the jokes that it denies, or does not know of, and the sentences that begin so."""
+        """Return a text without jokes that it denies or does not know, and sentences that begin with a denial."""
         plainly = normalize_text(text)
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
-                # bounded, or an answer without any stop would take quadratic time
+                # bounded, or an answer without any full stop would take quadratic time
                 sentence_before = plainly[
                     max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start
                 ]
@@ -513,23 +512,23 @@ def _joke_strength(
 ) -> float:
     """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
 
-    A joke's own words are those of its content that no other joke has.
+    A joke's own words are its content words that no other joke has.
     """
     if has_phrase(space_delimited(answer), joke):
         return _LITERAL
     shared = frozenset[str]().union(*(content_stems(rival) for rival in rivals), _TALK)
     own_stems = content_stems(joke) - shared
     hits = len(own_stems & texts)
-    # who tells a joke again leaves more than half of its words out
+    # retelling a joke drops more than half of its words
     if hits >= _CLEAR_WORDS and hits >= len(own_stems) * 0.4:
         return 1.0
-    # shorter stems are of any talk
+    # shorter stems occur in any talk
     telling = {word for word in own_stems & texts if len(word) >= 4}
     if hits >= _CLEAR_WORDS:
         return _HINT
     for words in map(plain_words, split_sentences(answer) if telling else ()):
         sentence = " ".join(words)
-        # one telling word hints at a joke where a sentence, other than an excuse, says
+        # one distinctive word hints at a joke if a sentence, other than an excuse, says
         # what it was about
         if (
             telling.intersection(map(word_stem, words))
@@ -540,29 +539,28 @@ def _joke_strength(
     return 0.0
 
 
-# --- What a question expects, and whether an answer says it in any form of its words
-# and numbers.
+# --- The expected answer to a question, recognised in any wording and form of numbers.
 
 _STOP = frozenset(
     map(word_stem, (*STOP_WORDS, "called", "known", "name", "named", "titled", "used"))
 )
 
 
-# Words of a sentence that are compared with a step.
+# Words of a sentence compared with a step.
 _LONGEST_STEP = 60
-# The share of the expected words that a sentence has where one of them is exchanged.
+# The share of the expected words in a sentence that has one of them exchanged.
 _SAME_STEP = 0.6
 _ARTICLES = {"a", "an", "the"}
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """What one question expects, and how it is recognised."""
+    """The answer that a question expects, and how to recognise it."""
 
     expected: str
     question: str = ""
     needed: frozenset[str] = field(init=False)
-    """Stems of the words that carry the answer: those that the question does not say already."""
+    """Stems of the words that carry the answer, without those of the question."""
 
     def __post_init__(self) -> None:
         question_keys = frozenset(recollection_keys(self.question))
@@ -573,26 +571,26 @@ class Recollection:
         object.__setattr__(self, "needed", (content - question_keys) or content)
 
     def share(self, answer_keys: frozenset[str]) -> float:
-        """Return the share of what is needed that an answer tells, given as `keys` of it."""
+        """Return the share of the needed keys that are among `answer_keys`."""
         if self.needed:
             return len(self.needed & answer_keys) / len(self.needed)
         return 0.0
 
     @property
     def _person(self) -> tuple[str, str]:
-        """The given names and the surname of whom is asked for; "" if that is nobody with two names."""
+        """The given names and the surname of the person asked for; "" if that is not a person with both."""
         if RE.who.search(self.question) and RE.full_name.fullmatch(self.expected):
             given, _, surname = self.expected.rpartition(" ")
             return given, surname
         return "", ""
 
     def has_given_name(self, answer_keys: frozenset[str]) -> bool:
-        """Return whether an answer has a given name of the person who is asked for."""
+        """Return whether an answer has a given name of the person asked for."""
         given, _ = self._person
         return not answer_keys.isdisjoint(recollection_keys(given))
 
     def complete_name(self, text: str, rivals: Sequence[Recollection]) -> str:
-        """Return a text in which the person who is asked for has a full name, also where it says Smith, or J. Smith."""
+        """Return a text with the full name of the person asked for, where it says Smith, or J. Smith."""
         given, surname = self._person
         if not given or any(surname in rival.expected for rival in rivals):
             return text
@@ -601,7 +599,7 @@ class Recollection:
             word = (match[1] or "").rstrip(" .")
             is_initial = len(word) == 1 and given.startswith(word)
             is_plain = word.islower() or word.lower() in STOP_WORDS
-            # another given name is another person's
+            # a different given name means another person
             if not word or is_initial or is_plain or RE.titled.fullmatch(word):
                 return f"{match[1] or ''}{given} {surname}"
             return match[0]
@@ -609,10 +607,9 @@ class Recollection:
         return re.sub(rf"\b([^\W\d_]+\.? )?{re.escape(surname)}\b", full_name, text)
 
     def is_exchanged(self, text: str) -> bool:
-        """Return whether a sentence is the expected one with another thing in the place of one: "with a match".
+        """Return whether a sentence is the expected one with one thing exchanged: "with a match".
 
-        A verb may be put in other words, and so may most of a sentence: only things
-        are exchanged.
+        Verbs, and most of a sentence, may be reworded: only things are exchanged.
         """
         missing = self.needed - set(recollection_keys(text))
         if not missing:
@@ -634,16 +631,15 @@ class Recollection:
         return False
 
     def in_full(self, texts: frozenset[str]) -> bool:
-        """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
-        # most of the words will do, but no number is nearly right
+        """Return whether an answer says enough: all needed numbers, and part of everything joined by "and"."""
+        # most of the words suffice, but a number must be exact
         numbers = {key for key in self.needed if key.isdecimal()}
         joined = (
             self.needed.intersection(recollection_keys(part))
             for part in RE.and_word.split(self.expected)
         )
         is_complete = numbers <= texts and all(part & texts for part in joined if part)
-        # of two words both are needed, of more a half: people say the rest in other
-        # words
+        # two words are both needed, of more words half: people rephrase the rest
         return is_complete and self.share(texts) >= (
             1 if len(self.needed) <= 2 else 0.5
         )
@@ -652,15 +648,15 @@ class Recollection:
 def is_recalled(
     answer: str, recollection: Recollection, rivals: Iterable[Recollection]
 ) -> bool:
-    """Tell whether an answer says the one thing that was asked for.
+    """Return whether an answer says the thing asked for.
 
-    An answer that tells more than half of the others, too (at least three), picks none;
-    neither does an example from somebody who does not know.
+    An answer that also has more than half of the others (at least three) chooses none;
+    neither does an example from an agent that does not know.
     """
     answer_keys = frozenset(recollection_keys(answer))
     if not recollection.in_full(answer_keys) or only_offers_example(answer):
         return False
-    # another fact of the same words cannot be told apart from this one
+    # another fact with the same words is indistinguishable from this one
     distinct_rivals = [rival for rival in rivals if rival.needed - recollection.needed]
     too = sum(rival.needed <= answer_keys for rival in distinct_rivals)
     return too < max(3, len(distinct_rivals) / 2)
@@ -676,5 +672,5 @@ def recollection_keys(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 15)
 def keys_of_word(word: str) -> frozenset[str]:
-    """Return the same for what a text has between two blanks, remembered: texts say the same words again and again."""
+    """Return the keys of a single word, cached: texts repeat their words."""
     return frozenset(recollection_keys(word))

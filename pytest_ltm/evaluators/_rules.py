@@ -1,4 +1,4 @@
-"""What evaluators share: the rule sets they may follow, how a verdict names the one that decided, and judges."""
+"""Shared by evaluators: the rule sets to follow, the rule's name in a verdict, and judges."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ V = TypeVar("V", bound="Score | Unscored")
 
 
 class Ruled:
-    """An evaluator that follows one of the rule sets: a base of structs with a field `scoring`."""
+    """An evaluator that follows one of the rule sets: a base class for structs with a field `scoring`."""
 
     __slots__ = ()
     family: ClassVar[str]
-    """What its rules are called in verdicts: `colours/2`, or `colours/v3.5`."""
+    """The name of its rules in verdicts: `colours/2`, or `colours/v3.5`."""
     version: ClassVar[int] = 1
-    """Of its `current` rules."""
+    """The version of its `current` rules."""
     reads_speech: ClassVar[bool] = False
-    """Whether form, sources or courtesies count, so that they are not normalized away."""
+    """Whether form, sources or courtesies count, so that answers are not normalized."""
     finds_objects: ClassVar[bool] = False
-    """Whether it looks for JSON among prose itself, which is therefore left as it is."""
+    """Whether it finds JSON in prose itself, so that normalizing must keep objects."""
     scoring: Scoring
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Ruled:
 
     @property
     def follows_own_rules(self) -> bool:
-        """Whether it follows our own rules, not published ones."""
+        """Whether it follows our own rules rather than published ones."""
         return self.scoring == "current"
 
     def score(
@@ -63,7 +63,7 @@ class Ruled:
         checks: Sequence[Check] = (),
         left_open: float | None = None,
     ) -> Score:
-        """Return a score by the rule set that it follows; published rules leave nothing open."""
+        """Return a score by the evaluator's rule set; published rules leave nothing open."""
         rule = (
             f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
         )
@@ -92,16 +92,16 @@ class Ruled:
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
         score = self.score(ok / max(len(parts), 1), sentence, missed, checks)
-        # parts are decided by our own rule also where a published one is followed:
-        # `standing_in` says so
+        # our own rule decides the parts even under a published rule set; `standing_in`
+        # says so
         return replace(score, rule=f"{self.family}/{self.version}")
 
     def judged_share(
         self, parts: Sequence[RuleCheck], judge: Judge | None, reason: str
     ) -> Score | Unscored:
-        """Return the share of the parts that are true, or that a judge finds true; Unscored if it cannot tell of one.
+        """Return the share of the parts that are true by rule or judge; Unscored if the judge fails on one.
 
-        Says if it stands in for a published rule.
+        The verdict says if it stands in for a published rule.
         """
         decided = self.decide_parts(parts, judge)
         if isinstance(decided, Unscored):
@@ -112,15 +112,15 @@ class Ruled:
     def decide_parts(
         self, parts: Sequence[RuleCheck], judge: Judge | None
     ) -> tuple[list[RuleCheck], str] | Unscored:
-        """Return the parts, those with a prompt as a judge decides, and the rule; Unscored if it cannot tell of one."""
+        """Return the parts, those with a prompt as judged, and the rule; Unscored if the judge fails on one."""
         rule = f"{self.family}/{self.version}"
         decided: list[RuleCheck] = []
         for part in parts:
             decided.append(part)
             if judge and part.prompt:
                 prompt = PROMPTS[part.prompt]
-                # each prompt once: the rule of a verdict names whoever decided a part
-                # of it
+                # each prompt once: a verdict's rule names everything that decided a
+                # part of it
                 rule = "+judge/".join(
                     dict.fromkeys((*rule.split("+judge/"), prompt.id))
                 )
@@ -136,7 +136,7 @@ class Ruled:
     def score_product(
         self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]
     ) -> Score:
-        """Return the product of the shares of those parts, named in their order, that have checks among the rows."""
+        """Return the product of the shares of the named parts that have checks among the rows."""
         named_rows = list(rows)
         parts = [
             (name, [row.as_check for of, row in named_rows if of == name])
@@ -158,31 +158,32 @@ class Ruled:
         return self.score(value, ", ".join(shares), missed, all_checks, upper - value)
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
-        """Return answers as the current rules read them; published rules read what came in."""
+        """Return normalized answers; published rules read them unchanged."""
         if not self.follows_own_rules:
             return answers
         texts = [self._read_speech(speech(answer)) for answer in answers]
-        # what was told goes with each reply: whether one recites shows only beside the
-        # messages
+        # keep the messages told with each reply: reciting shows only in comparison with
+        # them
         if isinstance(answers, Replies):
             return [ToldReply(text, answers.told) for text in texts]
         return texts
 
     def _read_speech(self, text: str) -> str:
         if len(text) > _LONGEST:
-            # an answer stands at the beginning or the end of a long reply, not within
+            # an answer is at the beginning or the end of a long reply, not in the
+            # middle
             text = f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
         if self.reads_speech:
             return text
         return normalize(text, objects_within=not self.finds_objects)
 
     def read_last(self, answers: Sequence[str]) -> str:
-        """Return the last answer as `read` does, "" if there is none."""
+        """Return the last answer as `read` does; "" if there is none."""
         texts = self.read(answers)
         return texts[-1] if texts else ""
 
     def score_proven(self, proof: Proof, expected: str, answer: str) -> Score:
-        """Return the score of an answer of which it is proven what it says, or which is open."""
+        """Return the score of a proven answer, or one that leaves an unclear answer open."""
         ok = proof.answers(expected)
         reason = {
             True: proof.reason,
@@ -194,7 +195,7 @@ class Ruled:
         )
 
     def standing_in(self, verdict: V, judge: Judge | None = None) -> V:
-        """Return a verdict of the current rules; it says if they stand in for a published rule that asks a model."""
+        """Mark a verdict of the current rules if it stands in for a published rule that asks a model."""
         if self.follows_own_rules:
             return verdict
         if isinstance(verdict, Score):
@@ -208,28 +209,28 @@ class Ruled:
         return replace(verdict, reason=verdict.reason + note, rule=rule)
 
 
-# Characters of a reply that is read whole, and of the beginning of a longer one.
+# Characters of the longest reply read whole, and of the beginning kept of a longer one.
 _LONGEST = 16_000
 _BEGINNING = 4_000
 
 
 def answer_at(texts: Sequence[str], place: int) -> str:
-    """Return the text at a place, "" if there is none."""
+    """Return the text at an index, "" if there is none."""
     return texts[place] if 0 <= place < len(texts) else ""
 
 
 def values_at(rows: Sequence[tuple[str, ...]], place: int) -> tuple[str, ...]:
-    """Return the values at a place, () if there are none."""
+    """Return the values at an index, () if there are none."""
     return rows[place] if place < len(rows) else ()
 
 
-# --- What a judge decides where the rules are not sure.
+# --- Judges decide where the rules are not sure.
 
 
 def judge_verdict(
     judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = "", **parts: str
 ) -> Score | Unscored:
-    """Return the judge's verdict on an answer; `asked` stands in front of what it says, as the reason."""
+    """Return the judge's verdict on an answer; `asked` prefixes its reason."""
     decision = ask_judge(judge, PROMPTS[prompt], answer=answer, **parts)
     rule = f"{rule}+judge/{PROMPTS[prompt].id}"
     if isinstance(decision, Unscored):
@@ -243,18 +244,18 @@ def judge_verdict(
 
 
 class RuleCheck(Struct, frozen=True):
-    """One check: what the rule says, and what a judge may be asked where it is not sure."""
+    """One check: the rule's verdict, and the judge's prompt if the rule is not sure."""
 
     label: str
     answer: str
     ok: bool | None
-    """None: open. It is neither proven right nor wrong."""
+    """None: open, neither proven right nor wrong."""
     prompt: str = ""
-    """The name of the prompt; "": the rule is sure."""
+    """The name of the judge's prompt; "": the rule is sure."""
     parts: tuple[tuple[str, str], ...] = ()
-    """What is put into it beside the answer."""
+    """The prompt's values in addition to the answer."""
 
     @property
     def as_check(self) -> Check:
-        """The check as scores have it."""
+        """The check in the form that scores store."""
         return Check(self.label, self.ok is True, self.ok is None)

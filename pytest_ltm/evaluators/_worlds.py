@@ -1,4 +1,4 @@
-"""Invented worlds kept apart, and invented languages spoken."""
+"""Invented worlds kept apart from the real one, and invented languages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INVENTED = (
     r"\b(?:fiction(?:al)?|stor(?:y|ies)|made[- ]up|imaginary|invented|your (?:world|tale|version|book)s?|yours|inside|"
     r"there(?! (?:is|are|was|were|s|would|will)\b))\b"
 )
-# So many characters around the name of a world say how it is meant.
+# Characters around the name of a world that show how it is meant.
 _NEAR = 60
 _INSIDE = "right of invented worlds"
 _OUTSIDE = "right of the real world"
@@ -40,20 +40,20 @@ _OUTSIDE = "right of the real world"
 class KeepsWorldsApart(Ruled, Struct, frozen=True):
     """The share of right answers about invented worlds, times the share of right answers about the real one.
 
-    An answer has to settle on one value for the world it was asked about. What it says
-    of another world ("real cats meow", "in the play they hoot") counts neither for nor
-    against it; what names no world is said of the one asked for. So who answers
-    everything from one world earns nothing. There are no published results to agree
-    with: every scoring has this rule.
+    An answer must settle on one value for the world asked about. Statements about
+    another world ("real cats meow", "in the play they hoot") are ignored; a statement
+    that names no world is about the one asked for. So answering everything from one
+    world earns nothing. No published results exist to agree with: every scoring uses
+    this rule.
     """
 
     family: ClassVar[str] = "worlds"
     expected: tuple[str, ...]
-    """Of each question: a word, or several for the same with | between, or a number, and what is counted: "7 days"."""
+    """The answer of each question: a word, synonyms with | between, or a number with its unit: "7 days"."""
     others: tuple[tuple[str, ...], ...]
-    """For each question other values that somebody might give; of a number, any other is one."""
+    """Other plausible values for each question; for a number, any other number counts as one."""
     realms: tuple[str, ...]
-    """Of each question the invented world, by its names with | between; "": the real one."""
+    """The invented world of each question, by its names with | between; "": the real world."""
     frames: tuple[str, ...]
     """All invented worlds."""
     scoring: Scoring = "current"
@@ -97,7 +97,7 @@ def _says_of_world(
         this = _REAL
         other = _INVENTED
     marks = partial(_world_marks, this=this, other="|".join([other, *other_frames]))
-    # what an answer settles on stands at its end: a longer one takes no longer
+    # the conclusion is at the end, and the limit bounds the time
     ending = answer[-20_000:].replace("_", " ")
     text = write_digits(
         normalize_text(
@@ -112,7 +112,7 @@ def _says_of_world(
     ):
         text = pattern.sub(instead, text)
     same = _any_spelling(expected)
-    # two words for the same
+    # synonyms are not alternatives
     text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)
     text = RE.tag.sub(
         lambda result: (
@@ -130,7 +130,7 @@ def _any_spelling(spellings: str) -> str:
 
 
 def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
-    """Return where a levelled text has a value in any of its words, also as a verb: "barks", "mooing"."""
+    """Return the mentions of values in any of their words, also as a verb: "barks", "mooing"."""
     mentions = [
         Mention(spot.start(), spot.end(), value)
         for value, pattern in patterns.items()
@@ -140,7 +140,7 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 
 
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
-    """Return where a text has numbers of what is counted, except one, as in "a week"."""
+    """Return the mentions of numbers of the counted thing, except one, as in "a week"."""
     unit = next((quantity.unit for quantity in read_quantities(f"2 {counted}")), "")
     mentions: list[Mention] = []
     for quantity in read_quantities(text):
@@ -162,14 +162,14 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
     return mentions
 
 
-# --- Of which world something is said.
+# --- The world that a statement is about.
 
-# Where a text speaks of a world, and whether of the one asked for.
+# Where a text names a world, and whether it is the one asked for.
 Mark = tuple[int, bool]
 
 
 def _world_marks(text: str, this: str, other: str) -> list[Mark]:
-    """Return where a levelled text speaks of a world, in order."""
+    """Return the marks of worlds in a normalized text, in order."""
     away = [match.span() for match in re.finditer(_AWAY, text)]
     match = list[Mark]()
     for pattern, is_this in ((this, True), (other, False)):
@@ -202,8 +202,7 @@ def _other_world_mentions(
             yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
             sentence_marks = _marks_within(marks, *span)
-            # a brief sentence that names a world, and nothing that is so there, is a
-            # heading: the next one is about it
+            # a brief sentence with a world and no value is a heading for the next one
             if sentence_marks and len(plain_words(sentence)) <= 5:
                 heading = sentence_marks[-1]
             else:
@@ -228,7 +227,7 @@ def _in_sentence(
     is_here = default
     last = start
     concedes = RE.concedes.match(text[start:end]) is not None
-    lead: bool | None = None  # of what stands before, and says nothing but where
+    lead: bool | None = None  # the world of preceding text without values
     for begin, stop in itertools.pairwise(cuts):
         own_marks = _marks_within(marks, begin, stop)
         mentioned = [mention for mention in mentions if begin <= mention.start < stop]
@@ -257,34 +256,34 @@ def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
     return [is_here for place, is_here in marks if begin <= place < stop]
 
 
-# --- Invented languages: one word that nobody told, made of parts that were.
+# --- Invented languages: one untold word, composed of told parts.
 
-# A word that has so many letters in a row of the expected one is another form of it, or
-# of a part of it.
+# Letters in a row that a word shares with the expected one if it is a form of it, or of
+# a part.
 _ALIKE = 5
 
 
 class SpeaksLanguage(Ruled, Struct, frozen=True):
-    """The share of the expected forms that answers settle on, written in one word or with hyphens between their parts.
+    """The share of the expected forms that answers settle on, as one word or with hyphens between their parts.
 
-    What was told, or is a part of the form, may be named on the way to it; any other
-    form beside it is a second answer, and to name several is to choose none. Where
-    questions expect no form, it is times the share of these that are left without an
-    answer, so that nothing is earned by always answering, nor by never. There are no
-    published results to agree with: every scoring has this rule.
+    Told forms and parts of the form may be named on the way to it; any other form is a
+    second answer, and naming several chooses none. Where some questions expect no form,
+    the share is multiplied by the share of those left unanswered, so that neither
+    always answering nor never answering earns anything. No published results exist to
+    agree with: every scoring uses this rule.
     """
 
     family: ClassVar[str] = "speaks-language"
     expected: tuple[str, ...]
-    """For each question the form that it asks for; "" if nothing that was told says it."""
+    """The form that each question asks for; "" if nothing told determines it."""
     told: tuple[str, ...] = ()
-    """The forms that were told: no question expects one of them. What others expect may be named, too."""
+    """The forms that were told; no question expects one of them. Forms that others expect may be named, too."""
     forms: tuple[str, ...] = ()
-    """For each question the expected form, or what a mistaken one would be; only needed where some expect none."""
+    """The expected or mistaken form of each question; needed only if some questions expect none."""
     scoring: Scoring = "current"
 
     def __call__(self, answers: Sequence[str], /) -> Score:
-        """Return the share, or the product of both; a missing answer counts as wrong."""
+        """Return the share, or the product of both shares; a missing answer counts as wrong."""
         return self.score_product(
             ("forms are right", "rightly left open"), self._rows(self.read(answers))
         )
@@ -311,7 +310,7 @@ class SpeaksLanguage(Ruled, Struct, frozen=True):
                 )
 
     def settles_on(self, answer: str, form: str) -> bool | None:
-        """Tell whether an answer settles on a form."""
+        """Return whether an answer settles on a form."""
         find = partial(
             _form_mentions, form=form.casefold(), told=(*self.told, *self.expected)
         )
@@ -323,7 +322,7 @@ def _join_parts(answer: str) -> str:
 
 
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
-    """Return where a text has the form or others like it, without those that only lead to it."""
+    """Return the mentions of the form, or of others like it, without those that only lead to it."""
     parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
     mentions: list[Mention] = []
     for match in RE.word.finditer(text):
@@ -333,8 +332,7 @@ def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention
             form.startswith(word[:cut]) and form.endswith(word[cut:])
             for cut in range(len(word) + 1)
         )
-        # on the way to the form is what was told, and the form without some of its
-        # parts
+        # told forms, and the form without some of its parts, only lead to it
         leads = word != form and (word in told or (shorter and len(word) < len(form)))
         if any(part in word for part in parts) and (
             not leads or is_alternative(text, mention)
