@@ -1,1 +1,1 @@
-"""What pytest-ltm itself costs and how often its statistics err: measured by a command, never by timed tests."""
+"""The costs of pytest-ltm itself and the error rates of its statistics, measured by a command, never by timed tests."""

@@ -1,7 +1,7 @@
-"""`python -m benchmarks NAME`, in a checkout: measures and prints.
+"""`python -m benchmarks NAME`, in a checkout: measure and print.
 
-Seconds are those of the processor: what else the machine does hardly changes them.
-Ratios and slopes hardly depend on the machine.
+Seconds are processor time, which other load on the machine hardly affects. Ratios and
+slopes hardly depend on the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from pytest_ltm.api.storage import ConfigurationError, LtmError, did_you_mean
 
 
 class Benchmark(NamedTuple):
-    """What is measured: `measure(size, repeats)` yields the lines to print."""
+    """A benchmark: `measure(size, repeats)` yields the lines to print."""
 
     measure: Callable[[int, int], Iterator[str]]
     size: int
@@ -180,11 +180,11 @@ OTHERS = {
     "model-results": model_results.main,
     "solvable": solvable.main,
 }
-"""What takes arguments of its own."""
+"""Benchmarks with arguments of their own."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print line by line; ConfigurationError for a name or a size that cannot be."""
+    """Measure and print line by line; ConfigurationError for an unknown name or an impossible size."""
     words = sys.argv[1:] if argv is None else [*argv]
     if words and words[0] in OTHERS:
         return OTHERS[words[0]](words[1:])

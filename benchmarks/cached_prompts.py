@@ -1,9 +1,9 @@
-"""How much of its prompts a chat model's cache can serve, and how much a cache could serve at best.
+"""The share of a chat model's prompts that its prompt cache serves, and the largest share that it could serve.
 
-The built-in suite is played by an agent with a window. What it said is shown to our
-chat agent's history once more, prompt by prompt. A cache serves the longest beginning
-that a prompt has in common with the one before. The best that any way of cutting comes
-to is found with the whole conversation in view.
+An agent with a window plays the built-in suite. Its conversation is then replayed into
+our chat agent's history, prompt by prompt. A cache serves the longest prefix that a
+prompt shares with the previous one. The optimum over all ways of cutting is found with
+the whole conversation known.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ WINDOWS = (1_000, 2_000, 8_000)
 
 
 class Question(NamedTuple):
-    """A prompt: behind how many exchanges its message comes, and how many tokens that has."""
+    """A prompt: the number of exchanges before its message, and the message's tokens."""
 
     behind: int
     tokens: int
 
 
 class Conversation(NamedTuple):
-    """The tokens of all exchanges, and the prompts among them."""
+    """The tokens of each exchange, and the prompts in between."""
 
     exchanges: Sequence[int]
     questions: Sequence[Question]
 
 
 class Shown(NamedTuple):
-    """Tokens of all prompts, and how many of them a cache serves."""
+    """Total tokens of all prompts, and how many of them a cache serves."""
 
     tokens: int = 0
     cached: int = 0
 
     @property
     def share(self) -> float:
-        """The cached part."""
+        """The cached share."""
         return self.cached / self.tokens if self.tokens else 0.0
 
 
 def cached_prompts(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for each window, of the suite at a memory span of `size` tokens."""
+    """Yield a line per window, for the suite at a memory span of `size` tokens."""
     del repeats
     for window in WINDOWS:
         conversation = _play(size, window)
@@ -66,7 +66,7 @@ def cached_prompts(size: int, repeats: int) -> Iterator[str]:
 
 
 def _apart(conversation: Conversation, room: int) -> float:
-    """Return the share of prompts before which more is told than fits: nothing of the one before is shown again."""
+    """Return the share of prompts preceded by more new text than fits, so that nothing of the last prompt remains."""
     upto = [0, *accumulate(conversation.exchanges)]
     questions = conversation.questions
     apart = [
@@ -117,7 +117,7 @@ def shown_by_history(conversation: Conversation, room: int) -> float:
     starts = []
     for question in conversation.questions:
         for tokens in conversation.exchanges[told : question.behind]:
-            # An exchange of that size: a message that counts as all of it.
+            # An exchange of that size, all of it in the message.
             history.add("", tokens - history.size_of("."), ".")
         told = question.behind
         history.drop_oldest(question.tokens, room)
@@ -126,7 +126,7 @@ def shown_by_history(conversation: Conversation, room: int) -> float:
 
 
 def _shown(conversation: Conversation, starts: Sequence[int]) -> Shown:
-    """Return what prompts come to that begin with these exchanges."""
+    """Return the token totals of prompts that begin at these exchanges."""
     upto = [0, *accumulate(conversation.exchanges)]
     shown = Shown()
     before: tuple[int, Question] | None = None
@@ -141,10 +141,10 @@ def _shown(conversation: Conversation, starts: Sequence[int]) -> Shown:
 
 
 def best_share(conversation: Conversation, room: int, *, least: float) -> float:
-    """Return the largest cached share of any prompts that fit, each of the newest exchanges that are shown at all.
+    """Return the largest cached share of any prompts that fit and show the newest exchanges.
 
-    `least`: the part of the room beside the newest message that has to be filled where
-    there is as much.
+    `least`: the share of the room left by the newest message that must be filled if
+    there are enough exchanges.
     """
     share = 0.0
     while True:  # Dinkelbach: the best share is the one at which nothing more is gained
@@ -157,7 +157,7 @@ def best_share(conversation: Conversation, room: int, *, least: float) -> float:
 def _best_at(
     conversation: Conversation, room: int, least: float, price: float
 ) -> Shown:
-    """Return the prompts with the most cached tokens, less `price` for each token."""
+    """Return the prompts with the most cached tokens, minus `price` per token."""
     upto = [0, *accumulate(conversation.exchanges)]
 
     def worth(shown: Shown) -> float:
@@ -188,7 +188,7 @@ def _best_at(
 def _possible_starts(
     upto: Sequence[int], question: Question, room: int, least: float
 ) -> list[int]:
-    """Return the exchanges with which a prompt may begin; at least the one that shows the most."""
+    """Return the exchanges at which a prompt may begin; at least the one that shows the most."""
     needed = least * (room - question.tokens)
     starts: list[int] = []
     longest = question.behind

@@ -1,4 +1,4 @@
-"""How many facts the suite lifecycle can tell: its test `many` on an index in memory, at growing numbers of facts."""
+"""The number of facts the suite lifecycle can handle: its test `many` on an in-memory index, at growing numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 class IndexStore:
-    """An index of words: finds the texts that have a query's rarest word, those with most of its words first."""
+    """A word index: finds the texts with a query's rarest word, ranked by the number of words in common."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -30,7 +30,7 @@ class IndexStore:
     def add(
         self, text: str, *, role: str, at: datetime, session: str, user: str
     ) -> int:
-        """Keep a text; return its place."""
+        """Store a text and return its position."""
         del role, at, session
         for word in set(_WORD.findall(text.casefold())):
             self._places[user, word].append(len(self.texts))
@@ -51,7 +51,7 @@ class IndexStore:
 
 
 def capacity(size: int, repeats: int) -> Iterator[str]:
-    """Yield a table: seconds of the test at 1,000 facts, ten times as many, and so on up to `size`."""
+    """Yield a table of the test's seconds at 1,000 facts, ten times as many, and so on up to `size`."""
     del repeats
     yield "| facts | found | seconds | a search | peak memory |"
     yield "|---|---|---|---|---|"

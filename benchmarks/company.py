@@ -1,4 +1,4 @@
-"""Whether scenarios cost each other marks: all suites in one conversation, played to who remembers everything."""
+"""Whether scenarios cost each other marks: all suites in one conversation, with agents that remember everything."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pytest_ltm.api.scenarios import SUFFIX, scenarios_folder
 from pytest_ltm.lab.study import play_rows
 
 SUITES = ("extended", "hygiene", "reasoning", "learning", "needle")
-"""All scenarios stand in these."""
+"""Together these suites contain every scenario."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print what was lost, seed by seed, and what each agent earned."""
+    """Print the lost marks, seed by seed, and each agent's total."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks company", description=__doc__
     )
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
 def measure_company(
     agents: Sequence[str], words: Sequence[str], seeds: Sequence[int]
 ) -> Iterator[str]:
-    """Yield a line for each example that an agent lost marks in, and at last what each has earned."""
+    """Yield a line for each example in which an agent lost marks, and finally each agent's score."""
     marks: dict[str, list[float]] = {agent: [] for agent in agents}
     with tempfile.TemporaryDirectory(prefix="ltm-company-") as name:
         folder = Path(name)
@@ -70,7 +70,7 @@ def measure_company(
 
 
 def all_together() -> dict[str, Any]:
-    """Return a suite of every scenario of the suites, one example of each."""
+    """Return a suite of every scenario in these suites, one example of each."""
     suites = [
         yaml.safe_load(
             (scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")

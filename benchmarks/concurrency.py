@@ -1,4 +1,4 @@
-"""Many conversations at once in one process (`--ltm-concurrency`): time, memory, and what of a provider is used."""
+"""Many conversations at once in one process (`--ltm-concurrency`): time, memory, and use of a provider's limits."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COMMON = ("--ltm-no-probe", "--tb=no", "-rN", "-p", "no:randomly")
 SUITE = ("--ltm-suite=standard", "--ltm-examples=1", "--ltm-span=1k")
 SERVER = Path(__file__).with_name("loopback.py")
 LIMIT, SECONDS, BURST = 32, 1.0, 20.0
-"""Of the provider: requests at a time, seconds of a reply, and seconds from burst to burst of refusals."""
+"""The provider's concurrent requests, seconds per reply, and seconds between bursts of refusals."""
 LEARNT = 20.0
-"""Seconds after which its limit should be known."""
+"""Seconds after which the run should have found the limit."""
 TURNS = 40
 TALK = f"""
 def test_talk(ltm):
@@ -60,7 +60,7 @@ eval(task, model=model, display="none", max_samples=size, log_dir="logs")
 
 
 def at_once(size: int, repeats: int) -> Iterator[str]:
-    """Yield what conversations at once take beside one alone, beside workers, and how much of a provider they use."""
+    """Yield the costs of concurrent conversations against one alone and against workers, and the use of a provider."""
     for _ in range(repeats):
         yield from _beside_one_alone(size, 20)
         yield from _on_workers(size)
@@ -171,7 +171,7 @@ def _short_ones() -> Iterator[str]:
 
 
 def _at_a_provider(size: int) -> Iterator[str]:
-    """Talk to a server with limits; so does inspect_ai where LTM_INSPECT names the interpreter of an environment."""
+    """Talk to a server with limits; inspect_ai does the same if LTM_INSPECT names an interpreter that has it."""
     with _folder() as folder, _provider() as url:
         (folder / "test_talk.py").write_text(TALK, encoding="utf-8")
         words = [
@@ -207,7 +207,7 @@ def _at_a_provider(size: int) -> Iterator[str]:
 
 @contextmanager
 def _provider() -> Iterator[str]:
-    """Have a chat server in a process of its own, and give its address."""
+    """Run a chat server in its own process and yield its address."""
     command = [sys.executable, str(SERVER), str(SECONDS), str(LIMIT), str(BURST)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -222,7 +222,7 @@ def _used(url: str, sent: int) -> str:
         told: dict[str, Any] = json.load(answer)
     ends: Sequence[float] = told["ends"]
     known = f"{told['answered']:,} of {sent:,} requests answered in {told['seconds']:.0f} s, {told['refused']} refused"
-    # From when the limit is known to when the last conversations end one by one.
+    # From the time the limit is known until the last conversations finish separately.
     steady = [end for end in ends[: -2 * LIMIT] if end > LEARNT]
     if not steady:
         return known

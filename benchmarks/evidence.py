@@ -1,7 +1,7 @@
-"""How much of the evidence memory systems find by rules: LongMemEval's by value and key, LoCoMo's by unit and k.
+"""Recall of evidence by rule-based memory systems: LongMemEval's by value and key, LoCoMo's by unit and k.
 
-LoCoMo's questions are asked twice: each of the history alone, and all of a conversation
-in one talk.
+LoCoMo's questions are asked in two ways: each alone after the history, and all of a
+conversation together.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.lab.study import play_rows
 
 _WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"
-"""Fifty memories, as the published metrics widen k until so many sessions are seen; a window that holds them."""
+"""Fifty memories, since the published metrics widen k until enough sessions are seen, and a window that holds them."""
 LONGMEMEVAL = [
     (value, key)
     for value in ("session", "round")
     for key in ("value", "facts", "keyphrases", "summary")
 ] + [("fact", "value")]
-"""Values and keys: the value itself, or merged with something further."""
+"""Values and keys: the value itself, or with an expansion merged into it."""
 LOCOMO = [
     ("dialogue", "turns", "locomo-dialogue", (5, 10, 25, 50)),
     ("observations of the file", "observations", "retrieval", (5, 10, 25, 50)),
@@ -33,7 +33,7 @@ LOCOMO = [
     ("summaries of the file", "summaries", "retrieval", (2, 5, 10)),
     ("summaries by rules", "turns", "locomo-summaries", (2, 5, 10)),
 ]
-"""Units, how the file tells the conversation, presets, and the published k."""
+"""Units, the delivery of the file's conversation, presets, and the published k."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def longmemeval(data: Path, sample: int) -> Iterator[str]:
-    """Yield the recall of the sessions that hold the evidence, all of them, by value and key."""
+    """Yield the recall of all sessions with evidence, by value and key."""
     agents = {}
     for value, key in LONGMEMEVAL:
         keys = "value" if key == "value" else f"value, {key}"
@@ -87,7 +87,7 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
 
 
 def locomo(data: Path) -> Iterator[str]:
-    """Yield recall and F1 by unit and k, of questions asked alone and together; each unit is ingested once."""
+    """Yield recall and F1 by unit and k, for questions asked alone and together; each unit is ingested once."""
     names = ("recall", "of sessions", "F1")
     heads = [f"{name}, {way}" for way in QUESTIONS for name in names]
     yield from _table(["unit", "k", *heads, "questions"], _locomo_rows(data))
@@ -117,7 +117,7 @@ def _locomo_rows(data: Path) -> Iterator[list[str]]:
 def _means(
     agents: Mapping[str, str], words: Sequence[str]
 ) -> Mapping[str, Mapping[str, list[float]]]:
-    """Return the metrics of all questions by agent and name; the agents by their parameters."""
+    """Return the mean metrics of all questions by agent and name; agents are keyed by their parameters."""
     with tempfile.TemporaryDirectory(prefix="ltm-agents-") as name:
         folder = Path(name)
         for label, parameters in agents.items():
@@ -141,7 +141,7 @@ def _metrics_of(
 
 
 def _cells(metrics: Mapping[str, list[float]], names: Sequence[str]) -> list[str]:
-    """Return the means, and of how many questions the first is."""
+    """Return the means, and the number of questions behind the first."""
     values = [metrics.get(name, []) for name in names]
     return [
         *(f"{fmean(some):.3f}" if some else "-" for some in values),
@@ -153,5 +153,5 @@ def _table(
     heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]
 ) -> Iterator[str]:
     for row in chain((heads, ["---"] * len(heads)), rows):
-        # each as soon as it is measured
+        # print each row as soon as it is measured
         yield f"| {' | '.join(row)} |"

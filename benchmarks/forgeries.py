@@ -1,6 +1,6 @@
-"""Forgeries of a run, of many kinds and by machine, a few with new checksums: `ltm verify` must name each.
+"""Forgeries of a run, of many kinds, handmade and generated, some with new checksums: `ltm verify` must report each.
 
-And whole runs of every kind, for which it must not raise an alarm.
+It must also accept intact runs of every kind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def judge(question):
 
 
 def forge_runs(size: int, repeats: int) -> Iterator[str]:
-    """Yield what `ltm verify` says of SIZE forgeries, and of `repeats` rounds of whole runs."""
+    """Yield the findings of `ltm verify` for SIZE forgeries, and for `repeats` rounds of intact runs."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         runs = list(play_whole_runs(home, 0))
@@ -54,19 +54,19 @@ def forge_runs(size: int, repeats: int) -> Iterator[str]:
 def forge(
     home: Path, runs: Sequence[tuple[str, Path]], name: str, number: int
 ) -> tuple[str, Path]:
-    """Forge a copy of the next run to which this can be done; return which that was, and the copy."""
+    """Forge a copy of the next run that allows this forgery; return the kind of that run, and the copy."""
     for offset in range(len(runs)):
         kind, run = runs[(number + number // len(FORGERIES) + offset) % len(runs)]
         forged = copy_run(run, home / "forged" / f"{number}-{offset}")
         try:
             FORGERIES[name](forged, random.Random(number))
         except (LookupError, OSError, StopIteration, ValueError):
-            continue  # it has no such thing
+            continue  # the run lacks what this forgery changes
         return kind, forged
     raise RuntimeError(f"no run has what {name} changes")
 
 
-# --- whole runs
+# --- intact runs
 
 
 _STANDARD = ("--ltm-suite=standard", "--ltm-examples=1")
@@ -96,13 +96,13 @@ _PLAYED: Mapping[str, Sequence[str]] = {
         "--ltm-agent=full",
         "--ltm-span=2k",
         *_STANDARD,
-        "--ltm-judge=judging:judge?canaries=off",  # it throws a coin, which is rightly named
+        "--ltm-judge=judging:judge?canaries=off",  # its judge tosses a coin, which is rightly reported
     ),
 }
 
 
 def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
-    """Play a round of runs of every kind with this seed, and yield what each is, and its folder."""
+    """Play a round of runs of every kind with this seed; yield each one's kind and folder."""
     (home / "judging.py").write_text(_YES_JUDGE, encoding="utf-8")
     made: dict[str, Path] = {}
     for kind, words in _PLAYED.items():
@@ -146,7 +146,7 @@ def play_whole_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
 
 
 def resumed_run(home: Path, seed: int) -> Path:
-    """Play a run whose record is cut in the middle, as a kill leaves it, and resume it."""
+    """Play a run, truncate its record as a kill would, and resume it."""
     path = play(home, *_PLAYED["two agents"], f"--ltm-seed={seed}")
     (path / "summary.json").unlink()
     for folder in (one.parent for one in path.glob("*/journal.jsonl")):
@@ -163,7 +163,7 @@ def resumed_run(home: Path, seed: int) -> Path:
 
 
 def dataset_runs(home: Path, seed: int) -> Iterator[tuple[str, Path]]:
-    """Play the data sets on files of our own making."""
+    """Play the data sets on sample files of our own."""
     if not (home / "locomo.json").exists():
         ltm(
             home,
@@ -235,7 +235,7 @@ def ltm(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def verify(home: Path, run: Path) -> str:
-    """Return what does not hold, "" if all does."""
+    """Return the failed checks, or "" if all pass."""
     said = ltm(home, "verify", str(run), "--json")
     try:
         found = json.loads(said.stdout)
@@ -246,7 +246,7 @@ def verify(home: Path, run: Path) -> str:
 
 
 def name_forgery(home: Path, run: Path) -> str:
-    """Return what gives a forgery away; it is scored again, which takes seconds, where the record alone does not."""
+    """Return the finding that exposes a forgery, scoring again (which takes seconds) if the record alone does not."""
     try:
         return "\n".join(map(str, find_discrepancies(read_run(run)))) or verify(
             home, run
@@ -256,7 +256,7 @@ def name_forgery(home: Path, run: Path) -> str:
 
 
 def copy_run(run: Path, to: Path) -> Path:
-    """Copy a run under the same name, so that nothing but the forgery differs."""
+    """Copy a run under the same name, so that only the forgery differs."""
     shutil.copytree(run, to, ignore=shutil.ignore_patterns(".lock"))
     return to
 
@@ -420,7 +420,7 @@ def _edit_plan(run: Path, rng: random.Random) -> None:
         lambda one: (one["plan"] if name in one["plan"] else one).update({name: value}),
     )
     if not (run / "run.json").exists():
-        raise LookupError(run)  # a merged run has no one plan
+        raise LookupError(run)  # a merged run has more than one plan
 
 
 def _edit_judge(run: Path, _rng: random.Random) -> None:
@@ -432,7 +432,7 @@ def _edit_judge(run: Path, _rng: random.Random) -> None:
 
 
 def _copy_trial(run: Path, _rng: random.Random) -> None:
-    """Show the best conversation once more, as another trial."""
+    """Duplicate the best conversation as another trial."""
     own = _conversation(run)
     agent, span, trial = own.name.split("~")
     copied = shutil.copytree(own, own.with_name(f"{agent}~{span}~{int(trial) + 7}"))
@@ -442,7 +442,7 @@ def _copy_trial(run: Path, _rng: random.Random) -> None:
 
 
 def _unname_journal(run: Path, _rng: random.Random) -> None:
-    """Remove a journal, and what says in the results that there was one."""
+    """Remove a journal, and its mention in the results."""
     own = _conversation(run)
     (own / "journal.jsonl").unlink()
     _edit_json(own / "results.json", lambda one: one.update(journal=""))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks gallery FOLDER`: reports to look at, as static pages with a list of them."""
+"""`python -m benchmarks gallery FOLDER`: sample reports as static pages, with an index page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.runs import check_ended
 
 
 class Shown(NamedTuple):
-    """A report of the gallery, made by its last run; runs before it make what that one is compared with."""
+    """A report of the gallery, made by its last run; earlier runs are its baseline."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ SHOWN = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Make the reports; 0. LtmError if a run breaks."""
+    """Make the reports and return 0; LtmError if a run breaks."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks gallery", description="Make reports to look at."
     )

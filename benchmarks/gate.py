@@ -1,6 +1,6 @@
-"""How often the gate's statistics are wrong, tried on imagined agents whose true scores are known.
+"""The error rates of the gate's statistics, measured on simulated agents with known true scores.
 
-Every figure is a share of many imagined comparisons; the number after ± is its Monte
+Every number is a share of many simulated comparisons; the number after ± is its Monte
 Carlo error, one standard error. Everything is seeded: the same size prints the same
 tables.
 """
@@ -40,11 +40,11 @@ from pytest_ltm.figures.statistics.spans_reached import effective_span
 
 ALPHA = 0.05
 LOST = 0.2
-"""The share of replies that infrastructure takes away."""
+"""The share of replies lost to infrastructure."""
 DRAWS = 300
-"""Fewer than a gate draws: how often it errs does not depend on it."""
+"""Fewer than a gate draws: the error rates do not depend on it."""
 MANY = 8
-"""So many trials are needed to tell one scenario of eleven from chance."""
+"""Trials needed to tell one scenario of eleven from chance."""
 DROPS = (
     ("a tenth of all answers", Drop(0.1)),
     ("a quarter of all answers", Drop(0.25)),
@@ -55,25 +55,25 @@ _SLACK = 1e-9
 
 
 class Tried(NamedTuple):
-    """What one imagined comparison comes to: None where it cannot tell."""
+    """The outcomes of one simulated comparison, None where it is undecided."""
 
     p: bool | None
     """`p:0.05` broke."""
     holm: bool | None
     either: bool | None
-    """`p:0.025` and `holm:0.025`: any of them broke."""
+    """`p:0.025` or `holm:0.025` broke."""
     mean: bool
     """`mean:5%` broke."""
     both: bool | None
-    """`mean:5%` and `p:0.05` broke, both of them."""
+    """`mean:5%` and `p:0.05` both broke."""
     elsewhere: bool | None
-    """The report calls one better, on other texts and in other conversations as well."""
+    """The report calls one agent better, beyond these texts and conversations."""
     here: bool | None
-    """It calls one better on these texts."""
+    """The report calls one agent better on these texts."""
     wrong: bool | None
-    """It does, and whatever befell the conversations did not favour that one."""
+    """As `here`, though random effects on whole conversations did not favour that agent."""
     held: bool | None
-    """The interval of the difference holds the true one."""
+    """The interval of the difference contains the true one."""
 
 
 RULES = {
@@ -89,7 +89,7 @@ RULES = {
 
 
 def gate(size: int, repeats: int) -> Iterator[str]:
-    """Yield the tables line by line; repeated, with other imagined agents."""
+    """Yield the tables line by line; each repeat simulates other agents."""
     for repeat in range(repeats):
         yield f"{size:,} imagined comparisons for each figure, seed {repeat}"
         yield from _false_alarms(size, repeat)
@@ -146,7 +146,7 @@ def _power(size: int, seed: int) -> Iterator[str]:
 
 
 def _by_rule(rules: Iterable[str], found: Sequence[Sequence[Tried]]) -> Iterator[str]:
-    """Yield a line for each rule: how often it broke, of the comparisons in which it could tell."""
+    """Yield a line for each rule: how often it broke, among the comparisons that it could decide."""
     for rule in rules:
         yield line(
             f"  {RULES[rule]}",
@@ -163,7 +163,7 @@ def _rate(found: Iterable[bool | None]) -> str:
 def tried(
     world: World, trials: int, drop: Drop, size: int, seed: int, lost: float = 0.0
 ) -> tuple[Tried, ...]:
-    """Return what imagined comparisons come to."""
+    """Return the outcomes of simulated comparisons."""
     chance = random.Random(f"{seed}{world}{trials}{drop}{lost}")
     return tuple(_try(world, trials, drop, chance, lost) for _ in range(size))
 
@@ -217,13 +217,13 @@ def _least(found: dict[str, Comparison]) -> float | None:
 
 
 SUPPOSED = (0.3, 0.125, 0.0)
-"""Shares of conversations that may earn nothing, as `--ltm-compare-collapses` says."""
+"""Assumed shares of conversations that may collapse, as set by `--ltm-compare-collapses`."""
 SEEN = (0.143, 0.25, 0.5)
 """Shares of all answers that the later agent forgets."""
 
 
 def power_by_collapses(size: int, seed: int) -> Iterator[str]:
-    """Yield how often `p:0.05` sees a drop by the share of collapses that is supposed, and how often it says so."""
+    """Yield how often `p:0.05` detects a drop, and the power it claims, by the assumed share of collapses."""
     yield from header("Drops that p:0.05 sees, and the power that it tells")
     world = WORLDS[1]
     for forgotten, collapses in product(SEEN, SUPPOSED):
@@ -250,7 +250,7 @@ def _seen_and_told(
 
 
 def _detectable(size: int, seed: int) -> Iterator[str]:
-    """Yield what drop is detectable on average, and how often `p:0.05` sees just that drop."""
+    """Yield the average detectable drop, and how often `p:0.05` detects a drop of exactly that size."""
     yield from header(
         "The detectable drop (power 0.8), and how often p:0.05 sees a true drop of that size"
     )
@@ -270,7 +270,7 @@ def _detectable(size: int, seed: int) -> Iterator[str]:
 
 
 def _average(world: World, trials: int, size: int, seed: int) -> float | None:
-    """Return the mean, a total loss where there is none; None if it is more than this world's agents can lose."""
+    """Return the mean detectable drop, undetectable counting as a total loss; None if larger than any possible drop."""
     chance = random.Random(f"detectable{seed}{world}{trials}")
     few = range(max(50, size // 10))
     found = [
@@ -300,17 +300,17 @@ def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -
     return share(sum(each.dropped_beyond_chance for each in found), size)
 
 
-# --- how often the intervals hold the truth
+# --- coverage of the intervals
 
 KEPT = {2_000: 1.0, 8_000: 0.95, 32_000: 0.8, 128_000: 0.5}
-"""What an imagined agent keeps of its answers: 0.85 of its isolated score up to 8,000 tokens."""
+"""The share of its answers that a simulated agent keeps: 0.85 of its isolated score up to 8,000 tokens."""
 FAR = 8_000
 JUDGED = ((30, 0.6), (30, 0.9), (100, 0.6), (100, 0.9))
-"""Cases that two judges saw, and their true kappa."""
+"""Number of cases seen by two judges, and their true kappa."""
 
 
 def coverage(size: int, seed: int) -> Iterator[str]:
-    """Yield how often each interval holds the truth; nominal is 0.95."""
+    """Yield how often each interval contains the true value; nominal is 0.95."""
     yield from header(
         "Intervals of the difference that hold the true one (nominal: 0.95)"
     )
@@ -373,7 +373,7 @@ def _rows(found: Sequence[Pair]) -> list[ScoredRow]:
 
 
 def _far(size: int, seed: int) -> Iterator[str]:
-    """Yield how often low to high holds the true effective span, and how often what the run kept is the true one."""
+    """Yield how often low to high contains the true effective span, and how often the run's own estimate equals it."""
     yield from header("Effective spans: low to high holds the true one (nominal: 0.95)")
     for world in (WORLDS[1], WORLDS[3], TROUBLED, moody(2)):
         held, right = [], []
@@ -413,11 +413,11 @@ def _judges(size: int, seed: int) -> Iterator[str]:
 # --- cells and lines of the tables
 
 TRIALS = (1, 2, 3, 5, 10)
-"""The columns."""
+"""Numbers of trials: the columns."""
 
 
 def share(hits: int, of: int) -> str:
-    """Return `0.048 ±0.007`, with the Monte Carlo standard error; `cannot tell` of nothing."""
+    """Return `0.048 ±0.007`, with the Monte Carlo standard error; `cannot tell` if `of` is 0."""
     if not of:
         return "cannot tell"
     rate = hits / of
@@ -430,7 +430,7 @@ def line(name: str, cells: Sequence[str]) -> str:
 
 
 def header(title: str) -> Iterator[str]:
-    """Yield an empty line, the title of a table and its columns."""
+    """Yield an empty line, a table's title and its columns."""
     yield ""
     yield title
     yield line("", [f"{trials} trial{'s' if trials > 1 else ''}" for trials in TRIALS])

@@ -1,10 +1,9 @@
-"""Runs that are killed at random points must end like those that never were, byte for byte.
+"""Runs killed at random points must end with the same files as undisturbed ones, byte for byte.
 
 `crash`: the standard suite with three examples, 33 in one conversation. The process
-kills itself (SIGKILL) some milliseconds after a random message has come in, and the run
-is resumed until it is done. `drills`: three agents on two workers, which are killed at
-any moment. `in_flight`: three agents in 33 conversations, of which 32 are played at
-once.
+kills itself (SIGKILL) some milliseconds after a random message has arrived, and the run
+is resumed until it finishes. `drills`: three agents on two workers, which are killed at
+any moment. `in_flight`: three agents in 33 conversations, 32 of them played at once.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ AGENTS = Path(__file__).with_name("killed_agents.py")
 
 
 class Run(NamedTuple):
-    """What a run left."""
+    """The traces of a run."""
 
     files: dict[str, bytes]
-    """Everything that must be equal, by its path in the run folder."""
+    """All files that must be equal, by path in the run folder."""
     heard: list[tuple[int, str]]
-    """Each message that an agent was asked, with the process that it was in."""
+    """Each message that reached an agent, with the id of its process."""
 
 
 def _command(words: Sequence[str]) -> list[str]:
@@ -43,7 +42,7 @@ def _command(words: Sequence[str]) -> list[str]:
 
 
 def left(folder: Path, names: Sequence[str]) -> Run:
-    """Return what the one run in a folder has left, with the files of these names."""
+    """Return the traces of the only run in a folder, with the files that match these patterns."""
     (run,) = (folder / ".ltm" / "runs").iterdir()
     files = {
         str(path.relative_to(run)): path.read_bytes()
@@ -70,14 +69,14 @@ def _heard(folder: Path) -> list[tuple[int, str]]:
 KINDS = ("Saved", "Told", "Stateless", "SavedAndTold")
 WORDS = ("--ltm-suite=standard", "--ltm-examples=3", "--ltm-span=2k")
 KILLS = 3
-"""So many times each run is killed on average."""
+"""Average number of kills per run."""
 LATEST = 20.0
-"""Milliseconds that may pass from a message to the kill."""
+"""Longest delay from a message to the kill, in milliseconds."""
 KEPT = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
 
 
 def crash(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for every tenth drill and one for all; LtmError, with the folder kept, for the first that fails."""
+    """Yield a line per ten drills and a total; LtmError for the first failure, whose folder is kept."""
     began, kills, passed = stopwatch_seconds(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
         whole = {
@@ -101,10 +100,10 @@ def crash(size: int, repeats: int) -> Iterator[str]:
 def drill(
     folder: Path, kind: str, undisturbed: Run, rng: random.Random, words: Sequence[str]
 ) -> int:
-    """Kill and resume one run until it is done, and return how often it was killed.
+    """Kill and resume one run until it is done; return the number of kills.
 
-    LtmError, and the folder stays, if it does not equal the undisturbed run or a
-    message was sent again that was not on its way.
+    LtmError, keeping the folder, if the run differs from the undisturbed one, or if a
+    message was sent again that was not in flight.
     """
     asked = len(undisturbed.heard)
     kills, status, start = 0, _started(folder, kind, words, _when(rng, asked)), 0
@@ -113,8 +112,8 @@ def drill(
         before, start = start, len({message for _, message in _heard(folder)})
         if kills > 2 * asked:
             raise LtmError(f"{folder}: killed {kills} times and not done")
-        # Who was killed twice at one message gets past it: on a slow machine that might
-        # go on for ever.
+        # After two kills at the same message let the run get past it: on a slow
+        # machine this might otherwise never end.
         when = _when(rng, max(asked - start, 1), least=1 if start > before else 2)
         status = _pytest(folder, ["--ltm-resume=latest"], when)
     check_ended(status, folder / "output.txt", f"{folder}: pytest")
@@ -124,7 +123,7 @@ def drill(
 
 
 def undisturbed(folder: Path, kind: str, words: Sequence[str]) -> Run:
-    """Return what a run leaves that nobody kills."""
+    """Return the traces of a run that is not killed."""
     status = _started(folder, kind, words, "")
     check_ended(status, folder / "output.txt", f"{folder}: the undisturbed run")
     return left(folder, KEPT)
@@ -150,7 +149,7 @@ def _compare(folder: Path, run: Run, undisturbed: Run, kills: int) -> None:
 
 
 def _when(rng: random.Random, messages: int, least: int = 1) -> str:
-    """Return after which message, and how many milliseconds later, the process is to kill itself."""
+    """Return the number of the message, and the delay in milliseconds, after which the process kills itself."""
     number = rng.randint(least, max(least, 2 * messages // (KILLS + 1)))
     return f"{number}:{rng.choice([0.0, rng.uniform(0, 1), rng.uniform(0, LATEST)])}"
 
@@ -184,11 +183,11 @@ def _pytest(folder: Path, words: Sequence[str], kill: str) -> int:
 
 WORKERS = 2
 LOOK = 0.01
-"""Seconds between two looks at how far a run is."""
+"""Seconds between two checks of a run's progress."""
 SLOW = 10
-"""A drill that takes so many times as long as the undisturbed run is told, too."""
+"""Drills that take this many times as long as the undisturbed run are reported, too."""
 MOST_KILLS = 3
-"""In one run, at moments spread over the time that the undisturbed run took."""
+"""Per run, at moments spread over the duration of the undisturbed run."""
 DRILLED = (
     "--ltm-agent=told=drilled:Told,saved=drilled:Saved,still=drilled:Stateless",
     "--ltm-suite=standard",
@@ -198,21 +197,21 @@ DRILLED = (
     "--tb=no",
     "-rN",
     "--ltm-worker-tries=9",
-    "--ltm-no-probe",  # a probe that is cut off begins anew: more than one message is sent again
+    "--ltm-no-probe",  # an interrupted probe begins again, which sends more than one message again
 )
 
 
 class Drill(NamedTuple):
-    """What one run left behind."""
+    """The outcome of one run."""
 
     run: Run
-    """Journals and results of all conversations, and what agents were sent."""
+    """Journals and results of all conversations, and the messages sent to agents."""
     outcomes: str
-    """The last words of the terminal, without the time."""
+    """The terminal's summary line, without the time."""
     kills: int
     seconds: float
     cpu_seconds: float
-    """Of the processor, by the controller and its workers: how far a run is, however busy the machine."""
+    """Processor time of the controller and its workers: a measure of progress that load does not affect."""
     output: str
 
     def equals(self, calm: Drill) -> bool:
@@ -225,7 +224,7 @@ class Drill(NamedTuple):
 
 
 def drills(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for each drill that differs, then the count; LtmError where processes cannot be found."""
+    """Yield a line for each drill that differs, then the count; LtmError if child processes cannot be listed."""
     if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
         raise LtmError(
             "drills look for the workers' processes in /proc, which this system does not have"
@@ -262,12 +261,12 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
     """Run once in a folder that holds `drilled.py`, and kill one worker at each of these moments.
 
     Args:
-        folder: what the run writes there is removed again.
-        moments: seconds of the processor that the run has used.
+        folder: its run is removed at the end.
+        moments: seconds of processor time that the run has used.
         chance: chooses among the workers.
     """
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
-    # other plugins cost most of a worker's start
+    # other plugins take up most of a worker's start
     apart = {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": path,
@@ -316,7 +315,7 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
 
 
 def cpu_seconds(controller: int) -> float:
-    """Return the time of the processor that a process and what it started have used; 0 if it has ended."""
+    """Return the processor time of a process and its descendants; 0 if it has ended."""
     ticks = 0
     for pid in (controller, *children(controller)):
         with suppress(OSError):
@@ -333,15 +332,15 @@ def cpu_seconds(controller: int) -> float:
 
 
 def _kill_one(controller: int, chance: random.Random) -> int:
-    """Kill one of the workers of a controller that this process started; return how many were killed."""
-    with suppress(ProcessLookupError, IndexError):  # they have ended, or none has begun
+    """Kill one worker of a controller that this process started; return the number of kills."""
+    with suppress(ProcessLookupError, IndexError):  # ended, or not started
         os.kill(chance.choice(children(controller)), signal.SIGKILL)
         return 1
     return 0
 
 
 def difference(calm: Drill, disturbed: Drill) -> str:
-    """Return what became of a disturbed run, in a line."""
+    """Return a one-line comparison of a disturbed run with the undisturbed one."""
     before, after = calm.run, disturbed.run
     names = sorted({*before.files, *after.files})
     differing = [
@@ -363,7 +362,7 @@ def difference(calm: Drill, disturbed: Drill) -> str:
 
 AT_ONCE = 32
 TRIALS = 11
-"""Of each of the three agents: when the first conversation ends, another one begins."""
+"""Trials per agent: when the first conversation ends, another one begins."""
 IN_FLIGHT = (
     DRILLED[0],
     f"--ltm-trials={TRIALS}",
@@ -392,7 +391,7 @@ def test_b(ltm):
 
 
 def in_flight(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for every tenth run and one for all; LtmError, with the folder kept, for the first that differs."""
+    """Yield a line per ten runs and a total; LtmError for the first that differs, whose folder is kept."""
     for repeat in range(repeats):
         chance, folder = (
             random.Random(repeat),
@@ -431,7 +430,7 @@ def in_flight(size: int, repeats: int) -> Iterator[str]:
 
 
 def _flown(folder: Path, moments: Sequence[int]) -> tuple[Run, int]:
-    """Play in a new folder, kill and resume once so many messages were heard; return what is left, and the kills."""
+    """Play in a new folder, with a kill and a resume after each number of messages; return the traces and the kills."""
     folder.mkdir()
     kills = 0
     shutil.copy(AGENTS, folder / "drilled.py")

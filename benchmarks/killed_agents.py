@@ -1,8 +1,8 @@
-"""The agents of runs that are killed: every reply depends on everything heard, which is noted before anything else.
+"""Agents for runs that are killed: each reply depends on every message so far, and each message is logged first.
 
 Copied into the folder of a run, so it uses the standard library only. LTM_DRILL_KILL:
-after which message, and how many milliseconds later, the process is to kill itself;
-LTM_DRILL_SECONDS: how long a reply takes.
+the number of the message, and the delay in milliseconds, after which the process kills
+itself; LTM_DRILL_SECONDS: the duration of a reply.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NOTES = Path(__file__).with_name("heard.jsonl")
 
 
 class Remembering:
-    """Replies with a digest of the conversation so far, and with the end of what it is told."""
+    """Replies with a digest of the conversation so far, and with the end of the current message."""
 
     def __init__(self) -> None:
         self.digest = ""
         self.asked = 0
 
     def reply(self, message: str) -> str:
-        """Note the message, prepare the end if it is near, and reply."""
+        """Log the message, schedule the kill if it is due, and reply."""
         _note(message)
         self.asked += 1
         _die_soon(self.asked)
@@ -37,7 +37,7 @@ class Remembering:
         return reply
 
     def remember(self, message: str, reply: str) -> None:
-        """Take an exchange into the digest."""
+        """Add an exchange to the digest."""
         self.digest = hashlib.sha256(
             f"{self.digest}\n{message}\n{reply}".encode()
         ).hexdigest()
@@ -51,7 +51,7 @@ class Saved(Remembering):
         return self.digest.encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to it."""
+        """Restore the digest."""
         self.digest = state.decode()
 
 
@@ -59,12 +59,12 @@ class Told(Remembering):
     """AcceptsHistory."""
 
     def accept(self, message: str, reply: str) -> None:
-        """Take an exchange in."""
+        """Add a told exchange."""
         self.remember(message, reply)
 
 
 class SavedAndTold(Saved, Told):
-    """Both: filler is told, and the state is loaded."""
+    """Checkpointable and AcceptsHistory: filler is told, and the state is loaded."""
 
 
 class Stateless(Remembering):
@@ -89,4 +89,4 @@ def _die_soon(asked: int) -> None:
             float(milliseconds) / 1_000, os.kill, (os.getpid(), signal.SIGKILL)
         ).start()
         if float(milliseconds) == 0:
-            threading.Event().wait()  # the message is on its way
+            threading.Event().wait()  # the message is in flight

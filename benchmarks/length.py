@@ -1,4 +1,4 @@
-"""Long conversations: what they cost as a whole, how that grows, what writing one down and going on with it costs."""
+"""Long conversations: their total cost, its growth, and the cost of journalling and resuming them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pytest_ltm.api.journal import events, read_results
 from pytest_ltm.api.storage import Appender, stopwatch_seconds
 
 SHORT = 2_000
-"""The span of the run that shows what any run costs: starting pytest, loading plugins and ranks."""
+"""The span of the run that shows the fixed cost of any run: starting pytest, loading plugins and ranks."""
 
 
 def conversation(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for each run, then the medians of the multiples: less what any run costs, and of the process.
+    """Yield a line for each run, then median multiples of a tiktoken pass, without the fixed cost and with it.
 
-    Then what an exchange costs, from a run of the filler that sends many short
-    messages.
+    Then the cost of an exchange, from a run whose filler sends many short messages.
     """
     converse(SHORT)  # warms the caches of files and bytecode
     whole, talk, each = [], [], []
@@ -42,11 +41,11 @@ def conversation(size: int, repeats: int) -> Iterator[str]:
 
 
 SHARE = 15
-"""At so small a share of the memory span the exchanges of short messages are timed."""
+"""Short exchanges are timed at this fraction of the memory span."""
 
 
 SPANS = 2.7
-"""So many spans make a conversation of the suite `standard`: three examples in a row, 90 % of a span each."""
+"""Spans in a conversation of the suite `standard`: three examples in sequence, at 90 % of a span each."""
 
 
 def scale(size: int, repeats: int) -> Iterator[str]:
@@ -78,7 +77,7 @@ EXCHANGES = 500
 
 
 def resume(size: int, repeats: int) -> Iterator[str]:
-    """Yield what an exchange costs to write down, what a journal weighs, and how long going on with it takes."""
+    """Yield the cost of journalling an exchange, the size of a journal, and the time to resume from it."""
     with tempfile.TemporaryDirectory(prefix="ltm-resume-") as name:
         folder = Path(name)
         yield from _writing(folder)
@@ -112,7 +111,7 @@ def resume(size: int, repeats: int) -> Iterator[str]:
 
 
 def verification(size: int, repeats: int) -> Iterator[str]:
-    """Yield what `ltm verify` needs for a conversation of SIZE tokens, and for its bundle."""
+    """Yield the cost of `ltm verify` for a conversation of SIZE tokens, and for its bundle."""
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as name:
         folder = Path(name)
         words = [

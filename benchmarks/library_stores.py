@@ -1,4 +1,4 @@
-"""The memories of libraries that are installed: card, suite lifecycle and suite standard of each, as two tables."""
+"""Two tables on the memories of installed libraries: the card, suite lifecycle and suite standard of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORES: Mapping[str, str] = {
     "sqlite-vec": "sqlite_vec_store:SqliteVecStore",
     "txtai": "txtai_store:TxtaiStore",
 }
-"""By package: the store of its recipe."""
+"""By package: the store in its recipe."""
 FIGURES = (
     "found@1",
     "found@10",
@@ -38,8 +38,8 @@ FIGURES = (
     "crossed",
 )
 CORRECTIONS = ("replaced", "back", "retracted", "refined", "sources", "rejected")
-"""The tests of `lifecycle` that a store fails which keeps every text."""
-_LIMIT = 900  # seconds of one suite
+"""The tests of `lifecycle` that a store of unedited texts fails."""
+_LIMIT = 900  # seconds per suite
 _SILENT = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
 
 
@@ -75,7 +75,7 @@ def is_installed(package: str) -> bool:
 
 
 def play_store(store: str, folder: Path, size: int) -> None:
-    """Put a store to its card and both suites; what they write stays in the folder."""
+    """Run the card and both suites of a store; their files stay in the folder."""
     spec = f"store:{store}"
     commands = (
         ["pytest_ltm", "check-memory", spec, "-o", "card.json"],
@@ -107,7 +107,7 @@ def play_store(store: str, folder: Path, size: int) -> None:
 
 
 def table_row(package: str, folder: Path) -> str:
-    """Return the row of what a store's folder has."""
+    """Return a store's row from the files in its folder."""
     card = _read(folder / "card.json")["rows"][0]
     rates = [card["figures"][name] for name in FIGURES]
     cells = ["-" if rate is None else f"{rate[0]}/{rate[1]}" for rate in rates]
@@ -124,7 +124,7 @@ def table_row(package: str, folder: Path) -> str:
 
 
 def suite_row(package: str, folder: Path) -> str:
-    """Return the row of what a store earned in `standard`, and in the test `many` of `lifecycle`."""
+    """Return the row of a store's score in `standard`, and its results in the test `many` of `lifecycle`."""
     name = _read(folder / "card.json")["rows"][0]["package"] or package
     notes = {
         look: detail
@@ -145,14 +145,14 @@ def _state(line: Mapping[str, Any]) -> str:
 
 
 def _is_lacking(line: Mapping[str, Any]) -> bool:
-    """Return whether a test saw its controls at most."""
+    """Return whether a test observed at most its controls."""
     looks = [state for _, state, _ in line["cells"] if state in {"ok", "note"}]
     lacks = any(look in {"all", "the rest"} for look, _, _ in line["cells"])
     return lacks and len(looks) <= 2
 
 
 def _standard(folder: Path) -> str:
-    """Return the total of a run of suite standard; `none` where it did not end."""
+    """Return the total of a run of suite standard; `none` if it did not finish."""
     latest = folder / "latest"
     if not latest.exists():
         return "none"

@@ -1,8 +1,8 @@
-"""Whether reading takes time in proportion to a text: replies, answers with sources, logs whose names are removed.
+"""Whether the reading of replies, cited answers and logs to redact takes time in proportion to the text.
 
-Patterns that try every end from every beginning take a hundred times as long for ten
-times the text. Each function reads a text made of one piece, short and long; the better
-of several measurements counts, in processor time.
+A pattern that tries every end from every beginning takes a hundred times as long for
+ten times the text. Each function reads a text made of one repeated piece, short and
+long; the best of several measurements counts, in processor time.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ PIECES = (
     "~~~\n",
     "# a\n",
 )
-"""What the reading of a reply looks for, whole and in parts."""
+"""Texts that the reading of a reply looks for, whole and in parts."""
 EVALUATED = (
     "1",
     "1.",
@@ -113,24 +113,24 @@ EVALUATED = (
     '{"a": ',
     "Wait, ",
 )
-"""What evaluators look for in an answer; they read 16,000 letters of it."""
+"""Texts that evaluators look for in an answer; they read its first 16,000 characters."""
 _LABELLED = Path(__file__).parents[1] / "tests" / "labelled"
 _READ_BY_EVALUATORS = 16_000
 _GROWTH = 10
 _LIMIT = 40
-"""Of ten times the text: in proportion it is 10, with the square 100."""
+"""For ten times the text: linear growth is 10, quadratic growth 100."""
 _NOTICEABLE = 0.005
 """In seconds: shorter measurements are noise."""
 
 
 class Reading(NamedTuple):
-    """A function that reads texts, and the pieces that these are made of."""
+    """A function that reads texts, and the pieces to build those texts from."""
 
     name: str
     read: Callable[[str], object]
     pieces: Sequence[str]
     limit: int = 1_000_000
-    """How many letters of a text it reads at most."""
+    """The most characters of a text that it reads."""
 
 
 def _ask_sources(text: str) -> object:
@@ -143,7 +143,7 @@ def _ask_sources(text: str) -> object:
 
 
 def _evaluator_readings() -> Iterator[Reading]:
-    """Yield a reading for each evaluator of which there are labelled replies: the text stands for each answer."""
+    """Yield a reading for each evaluator with labelled replies; the text stands for each answer."""
     rows: dict[str, Mapping[str, Any]] = {}
     for path in sorted(_LABELLED.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -212,7 +212,7 @@ READINGS = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the growth of each reading; 1 if one grows faster than its text."""
+    """Print the growth of each reading; return 1 if one grows faster than its text."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks linear", description=__doc__
     )
@@ -247,7 +247,7 @@ def main(argv: Sequence[str]) -> int:
 def _measure_growth(
     reading: Reading, size: int, repeats: int
 ) -> Iterator[tuple[str, float]]:
-    """Yield how many times the time of a short text a long one takes, for each piece."""
+    """Yield, for each piece, the ratio of a long text's time to a short one's."""
     size = min(size, reading.limit)
     for piece in reading.pieces:
         short, long = (

@@ -1,4 +1,4 @@
-"""Chats of one to ten million tokens in the form of BEAM, made here: what it takes to convert and to play one."""
+"""The time and memory to convert and play synthetic chats of one to ten million tokens, in the form of BEAM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from pytest_ltm.api.storage import stopwatch_seconds
 
 _PAIRS = 20
-"""Of a batch."""
+"""Pairs of messages per batch."""
 _TEXT = """\
 garden river market letter window journey station kitchen teacher winter summer bicycle library concert painter village
 harbour bridge engine forest meadow mirror pocket ribbon silver timber valley wagon yellow basket candle dinner evening
@@ -26,7 +26,7 @@ _TOKENS_A_WORD = 1.05
 
 
 def write_chat(folder: Path, tokens: int) -> None:
-    """Write a chat of about so many tokens, one batch in memory at a time, with a question for each tenth of it."""
+    """Write a chat of about `tokens` tokens, holding one batch in memory at a time, with a question per tenth."""
     rng, place, said = Random(f"long chat {tokens}"), 0, 0.0
     facts: list[tuple[int, str]] = []
     folder.mkdir(parents=True)
@@ -91,7 +91,7 @@ def _messages(rng: Random, first: int, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def long_chats(size: int, _repeats: int) -> Iterator[str]:
-    """Yield time and peak memory of chats of so many tokens, of half, a fifth and a tenth of them."""
+    """Yield time and peak memory for chats of a tenth, a fifth, half and all of `size` tokens."""
     yield f"{'tokens':>12} {'file, MB':>9} {'seconds':>8} {'peak, MB':>9}"
     for tokens in (size // 10, size // 5, size // 2, size):
         with tempfile.TemporaryDirectory() as name:

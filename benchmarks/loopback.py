@@ -1,9 +1,9 @@
-"""A chat server on loopback that takes so many requests at a time and refuses the others, in a process of its own.
+"""A chat server on loopback with a limit on concurrent requests; it refuses the others. Runs in its own process.
 
-`python loopback.py SECONDS LIMIT BURST` prints its port. A reply takes so many seconds.
-A request beyond the limit is refused with status 429, and so are all for half a second
-in every BURST seconds (0: never). GET says what came in. Only the standard library is
-used, and one thread.
+`python loopback.py SECONDS LIMIT BURST` prints its port. A reply takes SECONDS.
+Requests beyond LIMIT are refused with status 429, and so are all for half a second in
+every BURST seconds (0: never). GET returns the counts. It uses one thread and the
+standard library only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter
 
 
 class Server:
-    """Answers, refuses and counts."""
+    """Answers, refuses and counts requests."""
 
     def __init__(self, seconds: float, limit: int, burst: float) -> None:
         self._seconds, self._limit, self._burst = seconds, limit, burst

@@ -1,4 +1,4 @@
-"""Forgeries by machine: what a file of a run holds is changed, dropped, copied, moved or torn at a place by chance."""
+"""Generated forgeries: part of a run's file is changed, dropped, copied, moved or torn at a random place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Steps: TypeAlias = tuple[str | int, ...]
 
 
 def _leaves(value: Any, steps: Steps = ()) -> Iterator[Steps]:
-    """Yield the way to each text, number and constant."""
+    """Yield the path to each text, number and constant."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield from _leaves(part, (*steps, key))
@@ -43,7 +43,7 @@ def _part(value: Any, steps: Steps) -> Any:
 
 
 def _another(leaf: Any) -> Any:
-    """Return a value of the same type that is not this one."""
+    """Return a different value of the same type."""
     if isinstance(leaf, bool):
         return not leaf
     if isinstance(leaf, int | float):
@@ -60,7 +60,7 @@ def _change_leaf(value: Any, rng: Random) -> None:
 
 
 def _drop_leaf(value: Any, rng: Random) -> None:
-    # Without null, which is also what is read where nothing stands.
+    # Nulls are left out: a missing value is also read as null.
     leaves = [steps for steps in _leaves(value) if _part(value, steps) is not None]
     *holder, key = rng.choice(leaves)
     del _part(value, tuple(holder))[key]
@@ -77,7 +77,7 @@ def _exchange_leaves(value: Any, rng: Random) -> None:
 
 
 def _copy_entry(value: Any, rng: Random) -> None:
-    """Write the entry of a list a second time, where there is a list."""
+    """Duplicate an entry of a list, if the value has a list."""
     in_lists = [steps for steps in _leaves(value) if int in map(type, steps)]
     if not in_lists:
         _change_leaf(value, rng)
@@ -146,7 +146,7 @@ def _conversation(run: Path, rng: Random) -> Path:
 
 
 def _seal(folder: Path, lines: list[Any]) -> None:
-    """Write a journal with new checksums, and name it in the results."""
+    """Write a journal with new checksums, and record them in the results."""
     chain = Chain()
     for line in lines:
         line.pop("sum", None)
@@ -159,7 +159,7 @@ def _seal(folder: Path, lines: list[Any]) -> None:
 
 
 def _summarize_again(run: Path) -> None:
-    """Make the summary of the results that are there, as far as they can be read."""
+    """Recompute the summary from the present results, as far as they can be read."""
     try:
         refresh_summary(read_run(run))
     except LtmError:
@@ -175,7 +175,7 @@ def _forge_sealed_lines(run: Path, rng: Random) -> None:
 
 
 def _forge_verdict(run: Path, rng: Random) -> None:
-    """Record another score, and let all files follow from it."""
+    """Record another score, and make all files agree with it."""
     folder = _conversation(run, rng)
     lines = _read_lines(folder / "journal.jsonl")
     verdict = rng.choice([line for line in lines if "score" in line])
@@ -203,7 +203,7 @@ def _tear(run: Path, rng: Random) -> None:
 
 
 def _mix(run: Path, rng: Random) -> None:
-    """Put a file of another conversation or run in the place of one that differs."""
+    """Replace a file with a differing one of another conversation or run."""
     runs = [run, *sorted((run.parents[1] / ".ltm" / "runs").glob("*"))]
     pairs: list[tuple[Path, Path]] = []
     for name in ("journal.jsonl", "results.json", "plan.json"):
@@ -253,4 +253,4 @@ MACHINE_FORGERIES: dict[str, Callable[[Path, Random], None]] = {
     "torn": _tear,
     "mixed": _mix,
 }
-"""What is done to a run by chance, by name; LookupError or ValueError where the run has no such thing."""
+"""Random forgeries by name; LookupError or ValueError if the run lacks what one changes."""

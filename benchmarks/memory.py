@@ -1,4 +1,4 @@
-"""What memory systems show where rules read and think: hypotheses that were written down before the first run."""
+"""Memory systems whose reading and thinking is done by rules, tested on hypotheses written before the first run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pytest_ltm.lab.study import play_rows
 
 WRITTEN = Path(__file__).with_name("hypotheses.yml")
 LEVEL = 0.95
-"""Of the intervals."""
+"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """What is expected of two cells: the label of an agent and a memory span each."""
+    """An expectation about two cells, each the label of an agent and a memory span."""
 
     name: str
     left: tuple[str, str]
@@ -37,7 +37,7 @@ class Hypothesis:
     paper: str = ""
 
     def verdict(self, gains: Sequence[float], low: float, high: float) -> str:
-        """Return what the differences of the trials, left less right, and their interval come to."""
+        """Return the verdict on the differences of the trials (left minus right) and their interval."""
         if self.expect == "equal":
             return "shown" if not any(gains) else "not so"
         if self.expect == "same":
@@ -48,13 +48,13 @@ class Hypothesis:
 
 
 class Played:
-    """The examples of all cells."""
+    """The played examples of all cells."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], list[ScenarioResult]] = defaultdict(list)
 
     def add(self, cell: tuple[str, str], row: ScenarioResult) -> None:
-        """Take in an example."""
+        """Add an example."""
         self._rows[cell].append(row)
 
     def has(self, cell: tuple[str, str]) -> bool:
@@ -85,7 +85,7 @@ class Played:
 
 
 def memory(size: int, repeats: int) -> Iterator[str]:  # noqa: ARG001 - every benchmark takes both
-    """Play all hypotheses in that many trials; yield a line for each."""
+    """Play all hypotheses with `repeats` trials; yield a line for each."""
     data: dict[str, Any] = yaml.safe_load(WRITTEN.read_text(encoding="utf-8"))
     found = [
         Hypothesis(**one | {side: tuple(one[side]) for side in ("left", "right")})
@@ -139,7 +139,7 @@ def _spec(folder: Path, label: str, agent: str | Mapping[str, Any]) -> str:
 
 
 def lines(one: Hypothesis, played: Played) -> Iterator[str]:
-    """Yield what came of a hypothesis."""
+    """Yield the result of a hypothesis."""
     left, right = (played.trials(cell, one.measure) for cell in (one.left, one.right))
     gains = [left[trial] - right[trial] for trial in left if trial in right]
     if not gains:

@@ -1,4 +1,4 @@
-"""What memory systems take for a message as a conversation grows: storing it, replying to it, saving all of it."""
+"""The cost of a message in memory systems as a conversation grows: storing it, replying to it, saving the state."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pytest_ltm.api.model import FillerExchange, token_counter
 from pytest_ltm.fillers import filler_from_spec
 
 _EXCHANGE = 250
-"""Tokens of an exchange, about."""
+"""Approximate tokens of an exchange."""
 _BEGIN = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 _A_SESSION = 30
-"""Exchanges after which there is a pause of two hours: some sessions a day."""
+"""Exchanges between pauses of two hours: several sessions a day."""
 _QUESTIONS = 5
 _FEWEST = 30
 
 
 def linear(size: int, repeats: int) -> Iterator[str]:
-    """Yield the milliseconds of a message for each preset, at a hundredth, a tenth and all of the tokens."""
+    """Yield for each preset the milliseconds per message at a hundredth, a tenth and all of the tokens."""
     sizes = (size // 100, size // 10, size)
     yield (
         "ms of the processor at "
@@ -45,7 +45,7 @@ def linear(size: int, repeats: int) -> Iterator[str]:
 
 
 def _grown(name: str, sizes: tuple[int, ...]) -> list[tuple[float, float, float]]:
-    """Return what storing, replying and saving took at each size."""
+    """Return the times to store, reply and save at each size."""
     agent: Any = find_agent(f"memory:rules?preset={name}").make()
     found: list[tuple[float, float, float]] = []
     storing: list[float] = []

@@ -38,11 +38,11 @@ _HEADS = (
     "went wrong",
 )
 _LEFT_OUT = {"checkpoints"}
-"""Folders of a run that nothing is scored from."""
+"""Folders of a run that scoring does not need."""
 
 
 class RecordedRun(Struct, frozen=True, forbid_unknown_fields=True):
-    """A run folder that somebody contributed, packed as `<run>.zip`."""
+    """A contributed run folder, packed as `<run>.zip`."""
 
     run: str
     model: str
@@ -61,7 +61,7 @@ def recorded_runs(folder: Path = RECORDED) -> list[RecordedRun]:
 
 
 def pack_run(run: Path, archive: Path) -> None:
-    """Pack a run folder, without what only resuming it needs; equal folders give equal archives."""
+    """Pack a run folder without the files that only resuming needs; equal folders give equal archives."""
     paths = sorted(path for path in run.rglob("*") if path.is_file())
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for path in paths:
@@ -75,7 +75,7 @@ def pack_run(run: Path, archive: Path) -> None:
 
 
 def table_lines(runs: Sequence[RecordedRun], folder: Path = RECORDED) -> Iterator[str]:
-    """Yield the lines of the table: scores as today's rules give them, all else as it was recorded."""
+    """Yield the lines of the table: scores under the current rules, everything else as recorded."""
     rows = [
         row
         for recorded in runs
@@ -100,7 +100,7 @@ def _run_rows(recorded: RecordedRun, archive: Path) -> Iterator[tuple[str, ...]]
 
 
 def _score_again(run: Path) -> Path:
-    """Return the run folder that comes of scoring a run again."""
+    """Return the run folder that results from scoring a run again."""
     command = [
         sys.executable,
         "-m",
@@ -153,14 +153,14 @@ def _figures(before: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
 
 
 def page_with(text: str, lines: Sequence[str]) -> str:
-    """Return the page with this table in place of the one that it has."""
+    """Return the page with its table replaced by this one."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n\n{chr(10).join(lines)}\n\n{_END}{after}"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Add a run, if one is given; write the table anew; 0. LtmError if a run cannot be scored again."""
+    """Add a run, if one is given, rewrite the table and return 0; LtmError if a run cannot be scored again."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks model-results",
         description="Score the recorded runs of real models again, and write the table of their page.",

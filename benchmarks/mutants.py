@@ -1,10 +1,10 @@
 """Mutation testing: whether the tests notice that a rule was changed.
 
-Of all small changes that could be made in what gives scores (scheduler, lanes, scores,
-gate, statistics, evaluators), a seeded sample is made, one at a time, and the tests
-that ran the changed line are run. A mutant that no test notices is printed: somebody
-must read it, and say whether it changes anything. Nothing on the disk is changed: the
-changed module is put in the place of the real one while it is imported (`mutated.py`).
+Of all small changes to the code behind scores (scheduler, lanes, scores, gate,
+statistics, evaluators) a seeded sample is made, one change at a time, and the tests
+that ran the changed line are run. Mutants that no test notices are printed, for a
+person to decide whether they change anything. Files stay unchanged: the changed module
+replaces the real one while it is imported (`mutated.py`).
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ TARGETS = (
     "figures/statistics/*.py",
     "evaluators/*.py",
 )
-"""What gives scores and verdicts, below `pytest_ltm`."""
+"""Modules behind scores and verdicts, below `pytest_ltm`."""
 TESTS = ("tests/core", "tests/features", "tests/project")
 SEED = 20_240_304
 BUDGET = 10.0
-"""Tests of a line are run that took so many seconds before: half for those that run the least else, half for those that
-run the most of its file."""
+"""Seconds that the selected tests of a line took before: half go to the tests that run the least other code, half to
+those that run the most of its file.
+"""
 QUICK = 0.005
-"""Seconds of a test that took less."""
+"""Seconds assumed for a test below the reported minimum."""
 SECONDS = 120
-"""A mutant whose tests take longer has made something endless: noticed."""
+"""A mutant whose tests take longer loops endlessly, which counts as noticed."""
 NOTICED, SURVIVED, NOT_RUN = "noticed", "survived", "not run"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S.*?)(?: - .*)?$", re.MULTILINE)
 _DURATION = re.compile(r"^(\d+\.\d+)s call +(\S.*)$", re.MULTILINE)
@@ -84,16 +85,16 @@ _SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """One change: the text between two places of a file becomes another."""
+    """One change: a piece of a file is replaced by another text."""
 
     path: str
-    """Below the checkout."""
+    """Relative to the checkout."""
     line: int
     before: str
     after: str
     start: int
     end: int
-    """In characters of the file."""
+    """As an offset in characters."""
 
     @property
     def module(self) -> str:
@@ -125,13 +126,13 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _prefix(source: str, starts: list[int], node: Any) -> str:
-    """Return what stands before a node in its line; columns are bytes."""
+    """Return the text before a node in its line; columns are in bytes."""
     line = source[starts[node.lineno - 1] : starts[node.lineno]]
     return line.encode()[: node.col_offset].decode()
 
 
 def _no_rules(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes that no run evaluates, or that only name types, make a class, or have `zip` refuse."""
+    """Yield all nodes that no run evaluates, or that only name types, create a class, or make `zip` strict."""
     for node in ast.walk(tree):
         kept = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         kept += (
@@ -171,11 +172,11 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class Verdict(NamedTuple):
-    """What the tests say of a mutant."""
+    """The tests' verdict on a mutant."""
 
     mutant: Mutant
     said: str
-    """NOTICED, SURVIVED, or NOT_RUN where no test runs the line."""
+    """NOTICED, SURVIVED, or NOT_RUN if no test runs the line."""
 
     def __str__(self) -> str:
         before, after = (
@@ -188,7 +189,7 @@ class Verdict(NamedTuple):
 
 
 def survivors(count: int, repeats: int) -> Iterator[str]:
-    """Yield what the tests notice of `count` changes: the share, by file, and each that survived.
+    """Yield the results of `count` changes: the share noticed, by file, and each survivor.
 
     The changes and the tests are the same each time, so nothing is repeated.
     ConfigurationError if there are fewer changes than `count`, or if the tests cannot
@@ -228,21 +229,24 @@ def survivors(count: int, repeats: int) -> Iterator[str]:
             said[verdict.mutant.path, verdict.said] += 1
             if verdict.said != NOTICED:
                 yield str(verdict)
-        control()  # what broke meanwhile, such as an installation, would have noticed every change
+        control()  # if something else broke, such as an installation, every change would look noticed
     yield from _table(said)
 
 
 class _Tests(NamedTuple):
-    """What one run of all tests with coverage told."""
+    """The results of one run of all tests with coverage."""
 
     by_line: Mapping[tuple[str, int], Sequence[str]]
-    """Those that run a line of a file, the most particular ones first: they run the least else. Line 0 stands for what
-    is run when the module is imported, and so for all tests that run anything of it."""
+    """The tests that run a line of a file, the most specific (those that run the least other code) first.
+
+    Line 0 stands for the code that runs at import, and so for all tests that run any of
+    the file.
+    """
     lines: Mapping[tuple[str, str], int]
-    """How many lines of a file a test runs."""
+    """The number of lines of a file that a test runs."""
     seconds: Mapping[str, float]
     failed: Sequence[str]
-    """They are left out: they say nothing of a change."""
+    """Tests that fail without any change; they are left out."""
 
     def of(self, mutant: Mutant) -> Sequence[str]:
         """Return the tests of a changed line that fit the budget."""
@@ -269,7 +273,7 @@ class _Tests(NamedTuple):
 
 
 def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
-    """Run all tests with coverage; ConfigurationError if that is not possible."""
+    """Run all tests with coverage; ConfigurationError if that is impossible."""
     command = [
         *_PYTEST,
         *TESTS,
@@ -285,8 +289,8 @@ def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
             f"--cov=pytest_ltm/{folder}"
             for folder in sorted({target.partition("/")[0] for target in TARGETS})
         ),
-        # What is measured for the figure of coverage, branches and other processes,
-        # would take twice the time here.
+        # The coverage settings of the project (branches, subprocesses) would double the
+        # time.
         f"--cov-config={os.devnull}",
         "--cov-context=test",
         "--cov-report=",
@@ -330,14 +334,14 @@ def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
 
 
 def judged(mutant: Mutant, tests: Sequence[str]) -> Verdict:
-    """Return what tests of a changed line say of the change; ConfigurationError if one of them is not there."""
+    """Return the verdict of a changed line's tests; ConfigurationError if one of them cannot be found."""
     if not tests:
         return Verdict(mutant, NOT_RUN)
     told = {**mutant._asdict(), "module": mutant.module}
     with tempfile.TemporaryDirectory() as work:
         names = Path(work) / "tests"
         names.write_text("\n".join(tests), encoding="utf-8")
-        # Plain assertions: the hook that rewrites them would load the package's modules
+        # Plain assertions: pytest's import hook would load the package's modules
         # without asking for their code.
         command = [
             *_PYTEST,
@@ -367,7 +371,7 @@ def judged(mutant: Mutant, tests: Sequence[str]) -> Verdict:
             raise ConfigurationError(
                 f"{mutant.path}:{mutant.line} cannot be judged by its tests:\n{said[-2000:]}"
             )
-        return Verdict(mutant, SURVIVED)  # tests have other names now, and none failed
+        return Verdict(mutant, SURVIVED)  # tests were renamed, none failed
     return Verdict(mutant, NOTICED if ended.returncode else SURVIVED)
 
 

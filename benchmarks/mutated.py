@@ -1,4 +1,4 @@
-"""A plugin of pytest that has one module changed while it is imported, as `LTM_MUTANT` says. See `mutants.py`."""
+"""A pytest plugin that changes one module at import, as `LTM_MUTANT` says. See `mutants.py`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _changed_code(loader: SourceFileLoader, fullname: str) -> Any:
 
 
 def pytest_unconfigure() -> None:
-    """Tell a run in which the change was never made from one in which no test noticed it."""
+    """Distinguish a run that never made the change from one in which no test noticed it."""
     if not _changed:
         print(f"never imported: {_SAID['module']}")
 
 
 if _SAID["module"] in sys.modules:
     raise RuntimeError(f"{_SAID['module']} was imported before it could be changed")
-# In place of the finders' own, of which there are several: pytest's, ours, and those of
-# editable installs.
+# Patched here rather than in the finders, of which there are several: pytest's, ours,
+# and those of editable installs.
 SourceFileLoader.get_code = _changed_code  # type: ignore[method-assign,assignment]

@@ -1,4 +1,4 @@
-"""What one step of a scenario costs, with very many in progress; what dry runs and processes of agents cost."""
+"""The cost of one step with very many scenarios in progress, and of dry runs and agents' own processes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pytest_ltm.api.storage import pluralize
 from pytest_ltm.testing import run_conversation
 
 STEPS = 50
-"""Messages of each; after each one it waits, so that all others speak in between."""
+"""Messages per scenario; it waits after each, so that all others speak in between."""
 FEW = 10
-"""Messages of each in the run that is subtracted: what remains is the cost of steps alone."""
+"""Messages per scenario in the run that is subtracted, so that only the cost of steps remains."""
 SPAN = 1_000_000
 
 MODULE = """\
@@ -78,7 +78,7 @@ def _through_pytest(scenarios: int, steps: int) -> float:
 
 
 def apart(size: int, repeats: int) -> Iterator[str]:
-    """Yield what a message costs to an agent in this process and to one in a process of its own, on the wall."""
+    """Yield the wall time per message for an agent in this process and for one in its own process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         spec = agent_in(folder)
@@ -107,7 +107,7 @@ def _a_message(source: AgentSource, count: int) -> float:
 
 
 def rehearsal(size: int, repeats: int) -> Iterator[str]:
-    """Yield what dry runs cost: of so many items in conversations of ten, then of a tenth in one conversation."""
+    """Yield the cost of dry runs: of `size` items in conversations of ten, then of a tenth of them in one."""
     for name, most, trials in (
         ("items in conversations of ten", size, size // 10),
         ("scenarios in one", size // 10, 1),

