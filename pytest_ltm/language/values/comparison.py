@@ -427,6 +427,8 @@ def _iter_values(
 ) -> Iterator[FoundValue]:
     """Yield the values of a text in plain writing; `asked`: whether a time is asked for, so what may be one is one."""
     tokens = split_tokens(plain)
+    if kind == "time" and not _has_time_sign(tokens):
+        return
     place = 0
     while place < len(tokens):
         # a number of thousands of digits is noise

@@ -207,9 +207,7 @@ class _Parse:
         """Read 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
         hour = self._digits()
         minute = self._digits(2)
-        # a goal or two are a score: 3:1
-        is_clock = self._key(1) == ":" and len(self._key(2)) == _TWO_DIGITS
-        if hour is not None and is_clock and minute is not None:
+        if hour is not None and self._is_clock() and minute is not None:
             used = 3
             fields = {"hour": hour, "minute": minute}
             second = self._digits(4)
@@ -232,6 +230,13 @@ class _Parse:
             hours, _, minutes_text = self._key().partition(".")
             return self._set(1, hour=int(hours), minute=int(minutes_text or 0))
         return False
+
+    def _is_clock(self) -> bool:
+        """Return whether a number has minutes behind a colon: in 3:1 it has goals."""
+        hour, *rest = self._tokens[self._place : self._place + 3]
+        texts = [token.text for token in rest]
+        touches = bool(rest) and rest[-1].start == hour.end + 1
+        return texts[:1] == [":"] and len(texts[-1]) == _TWO_DIGITS and touches
 
     def _take_spoken_clock(self) -> bool:
         """Read half past six, a quarter to seven, noon, two in the morning, six thirty."""
@@ -344,6 +349,8 @@ class _Parse:
 
     def _take_number(self) -> bool:
         """Read a year, or a day of the month."""
+        if self._is_clock():
+            return False
         digits = self._digits()
         unit = _FIGURE_NAMES.get(self._key(1))
         if digits is not None and unit:

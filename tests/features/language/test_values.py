@@ -172,3 +172,9 @@ def test_a_number_of_thousands_of_digits_is_no_value() -> None:
 def test_a_score_is_no_time_of_day() -> None:
     assert compare_values("3:1", "3:01 am") is not Sameness.SAME
     assert [value.kind for value in find_values("We won 3:1.")] == ["amount"]
+
+
+def test_the_hour_of_the_next_time_is_no_day_of_the_one_before() -> None:
+    values = find_values("It is 9 am. 7:30 am is for Saturdays, by May 5: 10 of us.")
+    assert [value.text for value in values][:2] == ["9 am", "7:30 am"]
+    assert "by May 5" in [value.text for value in values]
