@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.rulings.talk import without_talk
 
 QUESTION = "How many ferrets do I have?"
 ANSWER = "You keep two ferrets."
@@ -31,7 +30,7 @@ CLOSINGS = (
 
 
 def strip(said: str, gold: str = "2") -> str:
-    return without_talk(normalize(said), QUESTION, gold)
+    return normalize(said, question=QUESTION, expected=gold)
 
 
 @pytest.mark.parametrize("opening", ["", *OPENINGS])
@@ -61,7 +60,7 @@ def test_an_answer_is_read_without_the_talk_around_it(
     ],
 )
 def test_what_may_mean_something_stays(said: str) -> None:
-    assert strip(said) == normalize(said)
+    assert strip(said) == said
 
 
 def test_words_of_what_is_expected_are_no_talk() -> None:
@@ -79,4 +78,4 @@ def test_words_of_what_is_expected_are_no_talk() -> None:
 def test_reading_a_reading_changes_nothing(said: str) -> None:
     stripped = strip(said)
 
-    assert without_talk(stripped, QUESTION, "2") == stripped
+    assert strip(stripped) == stripped

@@ -1,0 +1,146 @@
+"""The answer without what opens and closes it for the one who asked, and says nothing of what was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from pytest_ltm.api.model import STOP_WORDS, plain_words, word_stem
+from pytest_ltm.language.lexicon import LEXICON
+
+RE = LEXICON.expressions("talk")
+_TALK = frozenset(map(word_stem, LEXICON.words("talk words")))
+_Find = Callable[[str], re.Match[str] | None]
+# Only the ends are looked at: a long reply takes no longer.
+_REACH = 400
+
+
+class Topic:
+    """What an answer is about: words of it are no talk."""
+
+    def __init__(self, question: str, expected: str) -> None:
+        self.asked = plain_words(question)
+        words = [*self.asked, *plain_words(expected)]
+        self._stems = frozenset(map(word_stem, words)) - _PLAIN
+
+    def is_touched_by(self, text: str) -> bool:
+        """Return whether a text has a telling word of what was asked or is expected."""
+        return not self._stems.isdisjoint(map(word_stem, plain_words(text)))
+
+
+_PLAIN = frozenset(map(word_stem, STOP_WORDS))
+_TALK_OR_PLAIN = _TALK | _PLAIN
+
+
+def without_talk(text: str, topic: Topic) -> str:
+    """Return one pass over an answer: it without what opens or closes it.
+
+    That says again what was asked, is addressed to whoever asked, tells where the answer
+    comes from, or offers, asks or wishes something. It has no other word of the topic,
+    no figure and no name, denies and doubts nothing, and leaves an answer. Where the
+    question is not known, none of its words may tell of anything but talk.
+    """
+    for strip in (
+        _without_closing,
+        _without_note,
+        _without_question,
+        _without_opening,
+    ):
+        shorter = strip(text, topic)
+        if shorter != text and RE.letter.search(shorter):
+            return shorter
+    return text
+
+
+def _without_closing(text: str, topic: Topic) -> str:
+    base = max(0, len(text) - _REACH)
+    starts = [match.end() for match in RE.sentence_start.finditer(text, base)]
+    # a capital that begins nothing may stand in the last sentence
+    for start in starts[-_CAPITALS:]:
+        sentence = text[start:]
+        before = text[:start].rstrip(" \t\n*_>-\u2014")
+        simple = " ".join(plain_words(sentence))
+        if RE.signs.fullmatch(simple):
+            return before
+        # a colon leads up to what is said
+        if before.endswith(":") or _tells_something(sentence, topic):
+            continue
+        is_question = sentence.rstrip(" *_\"')").endswith("?")
+        asks = is_question and RE.asks.match(simple)
+        is_act = asks or RE.closes.fullmatch(simple)
+        if is_act and (topic.asked or _is_talk(sentence)):
+            return before
+    return text
+
+
+_CAPITALS = 3
+
+
+def _without_note(text: str, topic: Topic) -> str:
+    """Return a text without a line or brackets at an end, in which a program notes what it did, or its source."""
+    for find in (RE.note_before.match, RE.note_behind.search):
+        shorter = _without_match(find, text, topic)
+        # what has more of them is no answer with a note, but made of them
+        if _without_match(find, shorter, topic) == shorter != text:
+            return shorter
+    return text
+
+
+def _without_match(find: _Find, text: str, topic: Topic) -> str:
+    match = find(text)
+    if match and _is_note((match[1] or match[2]).lower(), topic):
+        return f"{text[: match.start()]}{text[match.end() :]}"
+    return text
+
+
+def _is_talk(text: str) -> bool:
+    return _TALK_OR_PLAIN.issuperset(_stems_of(text))
+
+
+def _stems_of(text: str) -> list[str]:
+    return [word_stem(word) for word in plain_words(text)]
+
+
+def _is_note(line: str, topic: Topic) -> bool:
+    if RE.turns.search(line) or topic.is_touched_by(line):
+        return False
+    return RE.noted.search(line) is not None and _is_talk(RE.unit.sub(" ", line))
+
+
+def _without_question(text: str, topic: Topic) -> str:
+    """Return a text without the question that it says again, and the labels of both."""
+    asked = topic.asked
+    if not asked:
+        return text
+    for match in RE.asked_end.finditer(text, 0, _REACH):
+        words = plain_words(text[: match.start()])
+        label = words[: -len(asked)]
+        is_label = RE.label.fullmatch(" ".join(label)) is not None
+        if is_label and words[len(label) :] == asked:
+            return text[match.end() :]
+    return text
+
+
+def _without_opening(text: str, topic: Topic) -> str:
+    """Return a text without the parts that lead up to its answer, up to a stop, a colon or a dash."""
+    start = end = 0
+    leads = False
+    for match in RE.part_end.finditer(text, 0, _REACH):
+        part = text[start : match.start()]
+        is_strange = not _is_talk(part) or RE.reports.match(part)
+        if _tells_something(part, topic) or is_strange:
+            break
+        start = match.end()
+        is_comma = match[0].startswith(",")
+        leads = leads or RE.leads.match(part) is not None
+        is_said = RE.says.search(part) or not _TALK.isdisjoint(_stems_of(part))
+        if is_said and (not is_comma or leads):
+            end = match.end()
+    return text[end:]
+
+
+def _tells_something(sentence: str, topic: Topic) -> bool:
+    """Return whether a sentence has a word of what was asked, a figure, a name, a denial or a doubt."""
+    if topic.is_touched_by(sentence) or RE.value.search(sentence):
+        return True
+    return RE.turns.search(" ".join(plain_words(sentence))) is not None
