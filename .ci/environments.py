@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Virtual environments for the commands here: made once for what is wanted, and shared by all checkouts.
+"""Virtual environments for the commands in this folder, built once per set of packages and shared by all checkouts.
 
     .ci/environments.py [--fresh] FOLDER      makes FOLDER one with the project and its extra `dev`
 
-They are kept below $XDG_CACHE_HOME/pytest-ltm (~/.cache/pytest-ltm), named after a hash
-of pyproject.toml and of what is installed; --fresh makes them anew. One that is broken,
-or was never finished, is made again. Runs at the same time share them: a new one is
-made beside the old one, takes its name once it is whole, and the old one goes a day
-later.
+They are cached in $XDG_CACHE_HOME/pytest-ltm (~/.cache/pytest-ltm), named after a hash
+of pyproject.toml and of the packages; --fresh rebuilds them. A broken or unfinished one
+is rebuilt. Concurrent runs can share them: a new one is built next to the old one and
+takes its name when complete, and the old one is removed a day later.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 DAY = 86_400
 KEPT_DAYS = 30
-"""An environment that nobody has used for so long is removed."""
+"""Days after which an unused environment is removed."""
 CHECK = """
 from importlib.metadata import distributions
 for distribution in distributions():
@@ -37,11 +36,11 @@ for distribution in distributions():
         if file.suffix != ".pyc":
             file.locate().stat()
 """
-"""Fails if a file is missing that was installed, as where something tidies up old files, or if Python itself is."""
+"""Fails if an installed file, or Python itself, is missing, as on machines that clean up old files."""
 
 
 def writable_cache() -> Path:
-    """Return the folder of the cache; one below that of temporary files where there is no home to write to."""
+    """Return the cache folder; below the temporary folder if the home is not writable."""
     for parent in (
         os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(),
         tempfile.gettempdir(),
@@ -61,14 +60,14 @@ CACHE = writable_cache()
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Be alone with what has this name in the cache; it ends with the process, however that ends."""
+    """Hold an exclusive lock on a name in the cache; the system releases it when the process ends."""
     with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def kept(name: str, wanted: list[str], source: Path, *, fresh: bool = False) -> Path:
-    """Return an environment with what pip installs in the folder of a checkout, but for the project itself.
+    """Return an environment with the packages that pip installs from a checkout, without the project itself.
 
     CalledProcessError if it cannot be installed.
     """
@@ -97,9 +96,9 @@ def kept(name: str, wanted: list[str], source: Path, *, fresh: bool = False) -> 
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether an environment is there with every file that was installed."""
+    """Return whether an environment exists with every installed file."""
     python = folder / "bin" / "python"
-    # -I: what lies in the folder one stands in was not installed there
+    # -I ignores packages in the current folder
     return (
         python.exists()
         and not subprocess.run(
@@ -122,7 +121,7 @@ def pip(environment: Path, *words: str, folder: Path) -> None:
 
 
 def remove_unused() -> None:
-    """Remove the environments that nobody uses any longer, and what was left of one that was never finished."""
+    """Remove unused environments and the remains of unfinished ones."""
     links = [path for path in CACHE.iterdir() if path.is_symlink()]
     for link in links:
         if not link.exists() or time.time() - link.stat().st_mtime > KEPT_DAYS * DAY:
@@ -138,7 +137,7 @@ def remove_unused() -> None:
 
 
 def overlaid(folder: Path, kept: Path, source: Path) -> Path:
-    """Make an environment of what another one has, with a checkout beside it; return its Python."""
+    """Create an environment from another one's packages plus a checkout; return its Python."""
     venv.create(folder, clear=True)
     [packages] = folder.glob("lib/python*/site-packages")
     [further] = kept.glob("lib/python*/site-packages")
@@ -165,7 +164,7 @@ def overlaid(folder: Path, kept: Path, source: Path) -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Make what the arguments name; return the exit status."""
+    """Create the requested environment; return the exit status."""
     *options, folder = arguments or ["--help"]
     if folder.startswith("-") or set(options) - {"--fresh"}:
         print(__doc__, file=sys.stderr)

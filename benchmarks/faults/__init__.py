@@ -1,7 +1,7 @@
-"""Everything that may go wrong, tried out: `python -m benchmarks faults`.
+"""A matrix of faults: `python -m benchmarks faults`.
 
-A row of the matrix is one kind of fault, a case one run that meets it, in a folder of
-its own. A case tells what was lost; what it left behind (processes, secrets, terminal
-escapes) is looked for after each of them. To add a row, write a generator of cases and
-name it in `matrix.ROWS`.
+A row of the matrix is one kind of fault; a case is one run that meets it, in its own
+folder. A case reports what was lost; after each, the leftovers (processes, secrets,
+terminal escapes) are looked for. To add a row, write a generator of cases and add it to
+`matrix.ROWS`.
 """

@@ -1,4 +1,4 @@
-"""Hostile agents, each beside two well-behaved ones whose conversations must be unharmed."""
+"""Hostile agents, each next to two well-behaved ones whose conversations must be unharmed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ENDS_PROCESS = frozenset(
         "exits_in_thread",
     }
 )
-"""Agents in our own process that may end it, or leave nothing of it that works: it is resumed with the agent tamed."""
+"""Agents that may end our process, or leave it unusable; the run is resumed with the agent tamed."""
 NEVER_GREEN = frozenset(
     {
         "ends_session",
@@ -51,18 +51,18 @@ NEVER_GREEN = frozenset(
         "deletes_records",
     }
 )
-"""Those that would end a run as if all had been played."""
+"""Agents that would end a run as if everything had been played."""
 DELETES = "deletes_records"
 NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm"})
-"""What nobody can help in our own process; see docs/own-process.md."""
+"""Faults that cannot be contained in our own process; see docs/own-process.md."""
 
 
 class Kind(NamedTuple):
-    """A way in which an agent is run."""
+    """A way to run an agent."""
 
     name: str
     file: str
-    """A YAML file with `{name}` in it."""
+    """A YAML file that contains `{name}`."""
 
 
 HERE = Kind("here", "agent: hostile:{name}\n")
@@ -72,7 +72,7 @@ COMMAND = Kind("cmd", f"agent: 'cmd:{sys.executable} hostile.py {{name}}'\n")
 
 
 def hostile(setting: Setting) -> Iterator[Case]:
-    """Yield all hostile agents: in our process, in one of their own, as commands, and as memories behind MCP."""
+    """Yield all hostile agents: in our process, in their own, as commands, and as memories behind MCP."""
     all_of = [
         *((HERE, name) for name in hostile_agents.CLASSES if name not in NOT_HERE),
         *((CHILD, name) for name in hostile_agents.CLASSES),
@@ -104,7 +104,7 @@ def _words() -> list[str]:
 def _beside(folder: Path, kind: Kind, name: str, calm: Run) -> Outcome:
     prepared(folder, kind, name)
     ended = runs.run(folder, _words())
-    if name == DELETES:  # a process of its own does not keep an agent from the disk
+    if name == DELETES:  # a separate process does not protect the disk
         return one(
             ended.trouble
             or (

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Outcome(NamedTuple):
-    """What became of a case."""
+    """The outcome of a case."""
 
     tried: int
     lost: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Files that commands write, killed at any moment, and files with odd names that runs are given."""
+"""Output files of commands killed at any moment, and runs given files with odd names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMMANDS: dict[str, Sequence[str]] = {
     "locomo": ("data", "locomo-generate", "--sessions=2"),
 }
 REFUSED = 4
-"""The exit status of a run that is refused before anything is sent."""
+"""The exit status of a run that is refused before any message is sent."""
 READERS = ("show", "doctor", "report")
-"""Commands that must not take half a merged run for a whole one."""
+"""Commands that must not mistake half a merged run for a whole one."""
 
 
 def interrupted(setting: Setting) -> Iterator[Case]:
-    """Yield commands that are killed, are given again, and have then written what they write undisturbed."""
+    """Yield commands that are killed and repeated, after which their output must equal the undisturbed one."""
     for name, agent in (("first", "drilled:Told"), ("second", "drilled:Stateless")):
         made = runs.prepared(setting.folder / f"made-{name}")
         runs.undisturbed(made, runs.words(agent))
@@ -67,7 +67,7 @@ def interrupted(setting: Setting) -> Iterator[Case]:
 
 
 def _undisturbed(folder: Path, made: Path, name: str) -> tuple[float, dict[str, bytes]]:
-    """Return how long a command takes that nobody kills, and what it writes."""
+    """Return the duration and the output of an undisturbed command."""
     shutil.copytree(made, folder)
     began = stopwatch_seconds()
     status, screen = _give(folder, COMMANDS[name])
@@ -85,8 +85,8 @@ def _undisturbed(folder: Path, made: Path, name: str) -> tuple[float, dict[str, 
 def _give(
     folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: str = OUTPUT
 ) -> tuple[int | None, str]:
-    """Give a command, and kill it after so many seconds; return its exit status, None if killed, and its screen."""
-    # without a slash it is a run ID
+    """Run a command and kill it after `seconds`; return its exit status (None if killed) and its output."""
+    # a run name without a slash is a run ID
     output = [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]
     command = [sys.executable, "-m", "pytest_ltm", *words, *output]
     try:
@@ -98,13 +98,13 @@ def _give(
             check=False,
             timeout=seconds,
         )
-    except subprocess.TimeoutExpired:  # it was sent SIGKILL
+    except subprocess.TimeoutExpired:  # on the timeout it was sent SIGKILL
         return None, ""
     return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def _written(folder: Path) -> dict[str, bytes]:
-    """Return what a command has written, by its path."""
+    """Return the files that a command has written, by path."""
     place = folder / OUTPUT
     files = (
         [place]
@@ -146,7 +146,7 @@ DEFINITION = {
 
 
 def odd_names(setting: Setting) -> Iterator[Case]:
-    """Yield published definitions in files with odd names: what is in the file is played, or it is refused."""
+    """Yield published definitions in files with odd names, which must be played or refused."""
 
     def play(folder: Path, name: str) -> Outcome:
         runs.prepared(folder)

@@ -1,4 +1,4 @@
-"""Runs that are killed, told to end or stopped, at any moment."""
+"""Runs that are killed, terminated or stopped at any moment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ltm.api.storage import sleep_interruptibly, stopwatch_seconds
 
 
 def kills(setting: Setting) -> Iterator[Case]:
-    """Yield drills, each of which is killed until it is done."""
+    """Yield drills that are killed repeatedly until they finish."""
     words = killed.WORDS if setting.size >= len(killed.KINDS) else runs.SUITE
     kinds = killed.KINDS[: setting.size]
     calm = {
@@ -29,7 +29,7 @@ def kills(setting: Setting) -> Iterator[Case]:
     }
 
     def play(folder: Path, kind: str, number: int) -> Outcome:
-        where = runs.prepared(folder / "drill")  # which is removed when it has passed
+        where = runs.prepared(folder / "drill")  # removed if it passes
         return Outcome(
             killed.drill(where, kind, calm[kind], setting.chance(number), words)
         )
@@ -42,11 +42,11 @@ def kills(setting: Setting) -> Iterator[Case]:
 # --- workers
 
 STARTING = 2.0
-"""Seconds of the processor in which the workers start."""
+"""Processor seconds within which the workers start."""
 
 
 def workers(setting: Setting) -> Iterator[Case]:
-    """Yield runs on two workers, which are killed; in every second run while they start."""
+    """Yield runs on two workers, which are killed; in every second run during their start."""
 
     def drill(folder: Path, moments: list[float], number: int) -> killed.Drill:
         folder.mkdir(exist_ok=True)
@@ -94,11 +94,11 @@ time.sleep(9999)
 CHILDREN = f"agent: 'cmd:{sys.executable} child.py'\nparameters: {{capabilities: [AcceptsHistory]}}\n"
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 SLOWLY = {"LTM_DRILL_SECONDS": "0.05"}
-"""How long an agent takes for a reply, so that moments are spread over the conversation, too."""
+"""The duration of a reply, so that moments are spread over the conversation as well."""
 
 
 def with_children(folder: Path) -> Path:
-    """Put an agent into a folder that is a process, with a child of its own that nobody can tell to end."""
+    """Put an agent into a folder that is a process, with a child that ignores termination."""
     runs.prepared(folder)
     (folder / "child.py").write_text(CHILD, encoding="utf-8")
     (folder / "child.yml").write_text(CHILDREN, encoding="utf-8")
@@ -106,7 +106,7 @@ def with_children(folder: Path) -> Path:
 
 
 def signals(setting: Setting) -> Iterator[Case]:
-    """Yield runs that get a signal: one process or its whole group, once or twice, every third with workers."""
+    """Yield runs that get a signal, as one process or as a group, once or twice, and with workers in every third."""
     given = runs.words("a=child.yml,b=child.yml")
     began = stopwatch_seconds()
     calm = runs.undisturbed(with_children(setting.folder / "calm"), given, SLOWLY)
@@ -133,7 +133,7 @@ def signals(setting: Setting) -> Iterator[Case]:
         words = [*given, "-p", "xdist", "-n2"] if on_workers else given
         ended = runs.run(folder, words, SLOWLY, disturb=strike)
         told = f"{of.name} after {moment:.2f} s{', twice' * twice}{', to the group' * group}{', -n2' * on_workers}"
-        # the second Ctrl-C is pytest's own, and ends it at once
+        # pytest handles the second Ctrl-C itself, ending at once
         impatient = twice and of == signal.SIGINT
         why = _disorder(folder, of, ended, impatient) or _lost(
             folder, given, calm, SLOWLY
@@ -147,9 +147,9 @@ def signals(setting: Setting) -> Iterator[Case]:
 def _disorder(
     folder: Path, of: signal.Signals, ended: runs.Ended, impatient: bool
 ) -> str | None:
-    """Return what is wrong with the end itself; nothing is where we had no say: before the session, and after it."""
-    # After its last line pytest takes its plugins down with Ctrl-C as it always is: the
-    # traceback is its own, not ours.
+    """Return what is wrong with the ending; None also if pytest-ltm had no control: before the session and after it."""
+    # After its last line pytest unloads its plugins with the default Ctrl-C handler:
+    # the traceback is its own, not ours.
     screen, _, trace = ended.screen.partition("Traceback (most recent call last)")
     own = "_ensure_unconfigure" in trace and "pytest_ltm" not in trace
     is_over = re.search(
@@ -176,7 +176,7 @@ def _disorder(
 def _lost(
     folder: Path, given: list[str], calm: killed.Run, more: dict[str, str]
 ) -> str | None:
-    """Resume a run, or begin it anew where nothing had begun, and tell what is not as undisturbed."""
+    """Resume a run, or repeat it if it had not begun; return the difference from an undisturbed one."""
     ended = (
         runs.resumed(folder, more)
         if runs.run_folder(folder)
@@ -186,7 +186,7 @@ def _lost(
         return f"resumed, it ends with status {ended.status}: {ended.screen[-500:]}"
     now = runs.left(folder)
     again = len(now.heard) - len(calm.heard)
-    most = 2  # each of two conversations may have had a message on its way
+    most = 2  # each of two conversations may have had a message in flight
     return runs.changed(now, calm) or (
         f"{again} messages were sent again" if again > most else None
     )
@@ -195,11 +195,11 @@ def _lost(
 # --- stops
 
 STOPPED = 4.0
-"""Seconds for which the process is stopped; a reply may take half of them."""
+"""Seconds for which the process is stopped; the reply timeout is half of them."""
 
 
 def stops(setting: Setting) -> Iterator[Case]:
-    """Yield runs that are stopped and continued: as when a laptop sleeps."""
+    """Yield runs that are stopped and continued, as when a laptop sleeps."""
     given = [
         *runs.words("a=drilled:Told,b=drilled:Saved"),
         f"--ltm-reply-timeout={STOPPED / 2}",

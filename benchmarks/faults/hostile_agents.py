@@ -1,8 +1,8 @@
-"""Agents that do what no agent should: each misbehaves at one place of a conversation, and is well-behaved elsewhere.
+"""Agents that do what no agent should: each misbehaves at one point of a conversation and behaves well otherwise.
 
 Copied into the folder of a case, so it uses the standard library only. With
-LTM_FAULTS_TAME set all of them behave well. As a script, `hostile.py NAME`, it is such
-an agent in a process, which speaks JSON lines.
+LTM_FAULTS_TAME set all of them behave well. As a script, `hostile.py NAME`, it is an
+agent process that speaks JSON lines.
 """
 
 # mypy: disable-error-code="func-returns-value"
@@ -27,9 +27,9 @@ from typing import Any, NoReturn
 SECRET = os.environ.get("LTM_FAULTS_TOKEN", "")
 TAME = "LTM_FAULTS_TAME" in os.environ
 AT = 3
-"""The message at which it misbehaves."""
+"""Number of the message at which it misbehaves."""
 ESCAPES = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x85\u202e\u2066\x08\x7f"
-"""Takes over the clipboard, clears the screen, colours and turns round what follows."""
+"""Overwrites the clipboard, clears the screen, and colours and reverses the text that follows."""
 
 
 class Tame:
@@ -39,13 +39,13 @@ class Tame:
     asked = 0
 
     def reply(self, message: str) -> Any:
-        """Repeat the end of the message."""
+        """Return the end of the message."""
         self.asked += 1
         return f"{self.asked} {message[-60:]}"
 
 
 class Unspeakable(Exception):
-    """Its text cannot be had."""
+    """An exception whose text cannot be read."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -55,20 +55,20 @@ class Unspeakable(Exception):
 
 
 class UnspeakableValue(Unspeakable, ValueError):
-    """Nor can that of this one, which is of a kind whose texts are looked into."""
+    """The same, of a type whose texts are inspected."""
 
 
 class Foreign(BaseException):
-    """As pytest's own outcomes are."""
+    """A BaseException, like pytest's own outcomes."""
 
 
 class Text(str):
-    """A text that is not what it seems."""
+    """A text whose methods lie or fail."""
 
     __slots__ = ()
 
     def __len__(self) -> int:
-        """Lie."""
+        """Return a false length."""
         return -1  # noqa: PLE0303 - hostile
 
     def encode(self, *_: Any) -> NoReturn:
@@ -79,7 +79,7 @@ class Text(str):
 
 
 class Odd:
-    """Cannot be looked at."""
+    """An object that cannot be inspected."""
 
     def __getattr__(self, _: str) -> Any:
         """Never return."""
@@ -91,7 +91,7 @@ class Odd:
 
 
 def then(said: str, *_: Any) -> str:
-    """Return what is said after something was done."""
+    """Return `said`, after the other arguments were evaluated."""
     return said
 
 
@@ -101,7 +101,7 @@ def raising(error: BaseException) -> Any:
 
 
 def hang() -> Any:
-    """Never return, whatever is raised."""
+    """Never return, suppressing all exceptions."""
     while True:
         with suppress(BaseException):
             while True:
@@ -109,7 +109,7 @@ def hang() -> Any:
 
 
 def in_c() -> None:
-    """Wait as code in C does that never looks at signals."""
+    """Wait like C code that never checks signals."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
         time.sleep(600)
@@ -118,12 +118,12 @@ def in_c() -> None:
 
 
 def recursion() -> Any:
-    """Call itself."""
+    """Recurse without end."""
     return recursion()
 
 
 def eat() -> list[bytearray]:
-    """Take memory until there is none, which is soon."""
+    """Allocate memory until none is left, which is soon."""
     import resource
 
     resource.setrlimit(
@@ -135,7 +135,7 @@ def eat() -> list[bytearray]:
 
 
 def forked() -> str:
-    """Come back twice."""
+    """Return twice, in parent and child."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -143,7 +143,7 @@ def forked() -> str:
 
 
 def offspring() -> str:
-    """Start what lives on, in a session of its own."""
+    """Start a process that survives, in its own session."""
     subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(9999)"],
         start_new_session=True,
@@ -155,7 +155,7 @@ def offspring() -> str:
 
 
 def flood(stream: Any, size: int = 5_000_000) -> str:
-    """Write more than anybody reads."""
+    """Write more than anyone reads."""
     for _ in range(size // 1_000):
         stream.write(f"{SECRET} {ESCAPES} ".ljust(999, ".") + "\n")
     return "all written"
@@ -168,7 +168,7 @@ def endless_thread() -> str:
 
 
 def lasting_thread() -> str:
-    """Leave a thread for which Python would wait."""
+    """Leave a thread that Python waits for at exit."""
     threading.Thread(target=time.sleep, args=(9999,)).start()
     return "a thread"
 
@@ -180,33 +180,33 @@ def exit_in_thread() -> NoReturn:
 
 
 def delete_records() -> str:
-    """Delete everything that is recorded."""
+    """Delete all recorded data."""
     shutil.rmtree(".ltm")
     return "nothing is left"
 
 
 def replaced(name: str, value: Any) -> str:
-    """Put something in the place of a part of `sys`."""
+    """Replace an attribute of `sys`."""
     setattr(sys, name, value)
     return f"replaced {name}"
 
 
 def forgetting() -> str:
-    """Take modules out of `sys.modules`."""
+    """Remove modules from `sys.modules`."""
     for name in [name for name in sys.modules if name.startswith("json")]:
         del sys.modules[name]
     return "forgotten"
 
 
 def blind() -> str:
-    """Ignore the alarm, then never return."""
+    """Ignore the alarm signal, and do not return in time."""
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     time.sleep(600)
     return "late"
 
 
 def end_session() -> NoReturn:
-    """End pytest as if all had been played."""
+    """End the pytest session with the exit status of success."""
     import pytest
 
     pytest.exit("enough", returncode=0)
@@ -273,7 +273,7 @@ REPLIES: dict[str, Any] = {
     "stops_itself": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "terminates_itself": lambda: os.kill(os.getpid(), signal.SIGTERM),
 }
-"""What is done instead of a reply."""
+"""The actions in place of a reply."""
 
 MAKING = (
     "raises",
@@ -285,9 +285,9 @@ MAKING = (
     "segfaults",
     "recurses",
 )
-"""What is done in the constructor, too: `made_NAME`."""
+"""Those that also occur in the constructor, as `made_NAME`."""
 CLOSING = ("raises", "raises_system_exit", "sleeps", "hangs", "exits")
-"""And in `close`: `closed_NAME`."""
+"""Those that also occur in `close`, as `closed_NAME`."""
 
 
 class Hostile(Tame):
@@ -302,7 +302,7 @@ class Hostile(Tame):
 
 
 class Made(Tame):
-    """Misbehaves when it is made."""
+    """Misbehaves in the constructor."""
 
     how = ""
 
@@ -313,7 +313,7 @@ class Made(Tame):
 
 
 class Closed(Tame):
-    """Misbehaves when it is closed."""
+    """Misbehaves in `close`."""
 
     how = ""
 
@@ -324,10 +324,10 @@ class Closed(Tame):
 
 
 class Asynchronous(Tame):
-    """Never comes back to its loop."""
+    """Never returns to its event loop."""
 
     async def reply(self, message: str) -> Any:
-        """Reply, or wait for what never happens, whatever is raised."""
+        """Reply, or wait forever, suppressing all exceptions."""
         said = super().reply(message)
         while self.asked == AT and not TAME:
             with suppress(BaseException):
@@ -336,7 +336,7 @@ class Asynchronous(Tame):
 
 
 class Stopping(Tame):
-    """Stops the loop that it is called in."""
+    """Stops the event loop that it runs in."""
 
     async def reply(self, message: str) -> Any:
         """Reply, or stop the loop."""
@@ -348,22 +348,22 @@ class Stopping(Tame):
 
 
 class Boasting(Tame):
-    """Says impossible things of what it used, and of what it found."""
+    """Reports impossible usage and retrieved texts."""
 
     def usage(self) -> Any:
-        """Return no usage."""
+        """Return an invalid usage."""
         return {"input_tokens": float("nan")} if not TAME else None
 
     def retrieved(self) -> Any:
-        """Return what is no list of texts."""
+        """Return values that are not texts."""
         return [object(), None, SECRET, ESCAPES]
 
 
 class Unsaved(Tame):
-    """Cannot be saved."""
+    """An agent whose state cannot be saved."""
 
     def save(self) -> Any:
-        """Return no bytes."""
+        """Return a text instead of bytes."""
         return SECRET if not TAME else b""
 
     def load(self, state: bytes) -> None:  # noqa: ARG002 - the protocol's signature
@@ -372,18 +372,18 @@ class Unsaved(Tame):
 
 
 class Unclear(Tame):
-    """Has a configuration that is no JSON."""
+    """An agent whose configuration is not JSON."""
 
     def configuration(self) -> Any:
-        """Return what cannot be written."""
+        """Return an object that cannot be serialized."""
         return {SECRET: object()} if not TAME else {}
 
 
 class Cyclic(Tame):
-    """Has a configuration that contains itself."""
+    """An agent whose configuration contains itself."""
 
     def configuration(self) -> Any:
-        """Return what never ends."""
+        """Return a cyclic value."""
         endless: dict[str, Any] = {}
         endless["self"] = endless
         return endless if not TAME else {}
@@ -410,14 +410,14 @@ globals().update(CLASSES)
 
 
 def say(text: str) -> str:
-    """Write to stdout as it stands."""
+    """Write text to stdout unchanged."""
     sys.stdout.write(text)
     sys.stdout.flush()
     return ""
 
 
 def slowly() -> str:
-    """Write a letter now and then."""
+    """Write a letter every tenth of a second."""
     for letter in '{"reply": "' + "a" * 1_000:
         say(letter)
         time.sleep(0.1)
@@ -425,7 +425,7 @@ def slowly() -> str:
 
 
 def multiply() -> None:
-    """Start children that start children, which nobody can tell to end, in sessions of their own."""
+    """Start children that fork further ones, all ignoring SIGTERM, in their own sessions."""
     code = "import os, signal, time; signal.signal(15, signal.SIG_IGN); os.fork(); os.setsid(); os.fork(); "
     code += "time.sleep(9999)"
     for _ in range(5):
@@ -468,7 +468,7 @@ LINES: dict[str, Any] = {
     "exits": lambda: os._exit(0),
     "segfaults": lambda: ctypes.string_at(0),
 }
-"""What is done instead of a line of JSON."""
+"""The actions in place of a line of JSON."""
 
 
 SERVERS: dict[str, Any] = {
@@ -479,11 +479,11 @@ SERVERS: dict[str, Any] = {
     "mcp_exits": lambda: os._exit(0),
     "mcp_deaf": lambda: then("", signal.signal(signal.SIGTERM, signal.SIG_IGN), hang()),
 }
-"""What a memory behind MCP does when it is to keep its third text."""
+"""The actions of a memory behind MCP when it stores its third text."""
 
 
 def serve(trouble: Any) -> None:
-    """Be a memory server on stdio."""
+    """Run a memory server on stdio."""
     from mcp.server import MCPServer
 
     notes: list[str] = []
@@ -504,7 +504,7 @@ def serve(trouble: Any) -> None:
 
 
 def main() -> None:
-    """Be an agent in a process."""
+    """Run the named agent as a process."""
     if trouble := SERVERS.get(sys.argv[1]):
         serve(trouble)
         return

@@ -1,4 +1,4 @@
-"""A server on loopback that answers as no server should: real HTTP, or what is taken for it, byte by byte."""
+"""A server on loopback with hostile responses: real HTTP, or bytes that pass for it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 from pytest_ltm.api.model import load_encoding
 
 AWAY = "/away"
-"""The path of what came through a redirect."""
+"""The path of requests that arrive through a redirect."""
 ESCAPES = "\x1b]52;c;aGk=\x07\x1b[2J\u009b31m\u202e"
 
 
 class Asked(NamedTuple):
-    """A request, and the way back."""
+    """A request, with its connection for the response."""
 
     connection: socket.socket
     stopping: threading.Event
     headers: str
     body: Any
     usual: Callable[..., Any]
-    """Returns the body of a good answer, as what was asked wants it: with a text, with usage."""
+    """Returns the body of a good response, with a text and usage, in the form that the request expects."""
 
     @property
     def tokens(self) -> int:
-        """What the prompt has."""
+        """Tokens of the prompt."""
         texts = [one.get("content") for one in self.body.get("messages", ())] or [
             self.body.get("message")
         ]
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
     @property
     def secret(self) -> str:
-        """The credentials that came with it."""
+        """The credentials sent with the request."""
         return next(
             (
                 line
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
         length: int | None = None,
         **headers: Any,
     ) -> None:
-        """Send an answer: a text or bytes as they are, anything else as JSON."""
+        """Send a response: texts and bytes unchanged, anything else as JSON."""
         data = (
             body
             if isinstance(body, bytes)
@@ -89,12 +89,12 @@ class Asked(NamedTuple):
         )
 
     def again(self, data: bytes | str, seconds: float = 0.0) -> None:
-        """Send bytes until nobody takes them, or the server stops."""
+        """Send bytes repeatedly until the client hangs up or the server stops."""
         while not self.stopping.wait(seconds):
             self.send(data)
 
     def chunked(self, packed: str = "") -> None:
-        """Begin an answer that comes in chunks."""
+        """Begin a chunked response."""
         more = f"content-encoding: {packed}\r\n" if packed else ""
         self.send(
             f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{more}transfer-encoding: chunked\r\n\r\n"
@@ -295,11 +295,11 @@ WIRES: dict[str, Callable[[Asked], None]] = {
     "twice": _twice,
 }
 ANSWERS = {**USAGE, **TEXTS, **STATUSES, **WIRES}
-"""What is done with a request."""
+"""The responses to a request, by name."""
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Answers every request in one way, and keeps count of what came."""
+    """Answers every request in the same way, and counts the requests."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -315,11 +315,11 @@ class Server(socketserver.ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The server's address."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, *_: Any) -> None:
-        """Say nothing: clients hang up."""
+        """Ignore errors: clients hang up."""
 
 
 class _Handler(socketserver.BaseRequestHandler):

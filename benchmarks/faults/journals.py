@@ -1,4 +1,4 @@
-"""Records that are damaged, or that something else stands in the place of."""
+"""Damaged records, and records replaced by something else."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from benchmarks.killed import Run
 
 JOURNAL = ".ltm/runs/*/*/journal.jsonl"
 AT_ONCE = 100
-"""Damages that one process tries, one after the other."""
+"""Damages that one process tries in sequence."""
 AGENT = "drilled:Told"
 """Can always be resumed: it is told everything again."""
 
 
 class Calm(NamedTuple):
-    """An undisturbed run, to be damaged in copies."""
+    """An undisturbed run, copies of which are damaged."""
 
     folder: Path
     run: Run
 
     def copied(self, folder: Path) -> Path:
-        """Copy the project and its run, as a process leaves them that is killed at the end of the conversation."""
+        """Copy the project and its run as they are if the process is killed at the end of the conversation."""
         shutil.copytree(
             self.folder,
             folder,
@@ -52,13 +52,13 @@ _WRITTEN_LAST = (
 
 
 def calm(folder: Path, count: int = 2) -> Calm:
-    """Return an undisturbed run of so many scenarios."""
+    """Return an undisturbed run of `count` scenarios."""
     runs.prepared(folder, count)
     return Calm(folder, runs.undisturbed(folder, runs.words(AGENT)))
 
 
 def torn(setting: Setting) -> Iterator[Case]:
-    """Yield the journal cut at every byte, so many cuts a case; resumed or refused, and nothing lost."""
+    """Yield the journal cut at every byte, many cuts per case; it must be resumed or refused without loss."""
     base = calm(setting.folder / "calm", 1)
     whole = _only(base.folder, JOURNAL).read_bytes()
     cuts = setting.some(range(len(whole)))
@@ -86,13 +86,13 @@ def torn(setting: Setting) -> Iterator[Case]:
 def resumed_or_refused(
     folder: Path, ended: runs.Ended, undisturbed: Run, kept: bytes
 ) -> str | None:
-    """Return what is lost of a run that was resumed after damage to its journal; None: nothing.
+    """Return the loss in a run that was resumed after damage to its journal, or None.
 
     Args:
-        folder: where it is.
-        ended: how resuming ended.
-        undisturbed: what it must equal, if it was resumed.
-        kept: what was left of the journal, which must be as it was if it was refused.
+        folder: the project's folder.
+        ended: the outcome of resuming.
+        undisturbed: the traces that the run must equal, if it was resumed.
+        kept: the damaged journal, which must be unchanged if it was refused.
     """
     if ended.status not in runs.FINE:
         same = _only(folder, JOURNAL).read_bytes() == kept
@@ -112,7 +112,7 @@ def resumed_or_refused(
 
 
 def flips(setting: Setting) -> Iterator[Case]:
-    """Yield the journal with one bit flipped, many a case: always noticed, and never resumed as if it were whole."""
+    """Yield the journal with one bit flipped, many per case; each must be noticed and never resumed as intact."""
     base = calm(setting.folder / "calm")
     whole = _only(base.folder, JOURNAL).read_bytes()
     bits = setting.some(range(8 * len(whole)))
@@ -143,7 +143,7 @@ def flips(setting: Setting) -> Iterator[Case]:
 
 
 def _replies(journal: bytes) -> int:
-    """Return how many whole replies there are."""
+    """Return the number of complete replies."""
     whole = journal[: journal.rfind(b"\n") + 1].splitlines()
     return sum(line.startswith(b'{"event":"reply"') for line in whole)
 
@@ -182,7 +182,7 @@ def _flipped(data: bytes, bit: int) -> bytes:
 
 
 def timings(setting: Setting) -> Iterator[Case]:
-    """Yield damaged timings; they cost a notice, never the run or its reports."""
+    """Yield damaged timings; they cause a notice, but never cost the run or its reports."""
     base = calm(setting.folder / "calm")
     kinds = [
         (name, way)
@@ -199,7 +199,7 @@ def timings(setting: Setting) -> Iterator[Case]:
         path = _only(where, ".ltm/runs/*/*/timings.jsonl")
         path.write_bytes(DAMAGES[name](path.read_bytes(), setting.chance(name)))
         why = harmed(where, name, way)
-        path.unlink()  # its control characters are ours
+        path.unlink()  # its control characters were planted by this case
         return one(why)
 
     def harmed(where: Path, name: str, way: str) -> str | None:
@@ -220,7 +220,7 @@ def timings(setting: Setting) -> Iterator[Case]:
 
 
 def _reported(folder: Path) -> str | None:
-    """Return what is wrong with the report file of a recorded run."""
+    """Return what is wrong with the report file of a recorded run, or None."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest_ltm", "report", "latest", "-o", "again.html"],
         cwd=folder,
@@ -252,7 +252,7 @@ def _absurd(path: Path) -> None:
 
 
 def readers(setting: Setting) -> Iterator[Case]:
-    """Yield commands that read runs in which a pipe stands in the place of a file, or absurd figures in the results."""
+    """Yield commands that read runs with a pipe in place of a file, or absurd figures in the results."""
     base = calm(setting.folder / "calm")
     kinds = [(file, reader) for file in (*READ, "absurd") for reader in READERS]
 
@@ -308,7 +308,7 @@ def _link(path: Path) -> None:
 def _socket(path: Path) -> None:
     here = Path.cwd()
     with socket.socket(socket.AF_UNIX) as one:
-        # the address may have a hundred letters only
+        # a socket address is limited to about a hundred characters
         descriptor = os.open(path.parent, os.O_RDONLY)
         one.bind(f"/proc/self/fd/{descriptor}/{path.name}")
         os.close(descriptor)
@@ -325,7 +325,7 @@ PLACED: dict[str, Callable[[Path], object]] = {
 
 
 def places(setting: Setting) -> Iterator[Case]:
-    """Yield runs in which something else stands in the place of a file that is to grow: refused, and nothing lost."""
+    """Yield runs with something else in place of a growing file; they must be refused without loss."""
     base = calm(setting.folder / "calm")
     files = ("*/journal.jsonl", "*/timings.jsonl", "*/plan.json")
     kinds = [(name, file) for name in PLACED for file in files]
@@ -345,7 +345,7 @@ def places(setting: Setting) -> Iterator[Case]:
         if ended.status in runs.FINE and "journal" in file:
             return one("it was not noticed")
         if path.is_symlink() or not path.is_file():
-            # a file that is written as a whole takes the place
+            # a file that is written as a whole replaces it
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
             aside.rename(path)
         again = runs.resumed(where)

@@ -1,7 +1,7 @@
-"""The matrix: which rows there are, how they are played, and what is counted.
+"""The matrix: its rows, how their cases are played, and the counts.
 
-Cases are played two at a time. Their processes are descendants of this one, whatever
-becomes of them in between, and nothing else is ever touched.
+Cases are played two at a time. Their processes are descendants of this one even after
+their parents end, and no other process is touched.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from benchmarks.faults.traces import Traces, traces
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean, stopwatch_seconds
 
 AT_ONCE = 2
-"""Cases that are played at the same time."""
+"""Number of concurrent cases."""
 SHOWN = 5
-"""Cases of a row that are told when something is lost."""
+"""Number of a row's failed cases that are shown."""
 
 
 class Row(NamedTuple):
@@ -47,9 +47,9 @@ class Row(NamedTuple):
     what: str
     cases: Cases
     size: int
-    """How many are tried."""
+    """Number of tries."""
     quick: int
-    """How many with `--quick`."""
+    """Number of tries with `--quick`."""
 
 
 ROWS = {
@@ -105,11 +105,11 @@ ROWS = {
 
 @dataclass(slots=True)
 class Tally:
-    """What became of a row."""
+    """The outcome of a row."""
 
     tried: int = 0
     lost: list[str] = field(default_factory=list)
-    """A sentence for each of those tried."""
+    """A sentence for each failure."""
     orphans: list[str] = field(default_factory=list)
     secrets: list[str] = field(default_factory=list)
     escapes: list[str] = field(default_factory=list)
@@ -117,16 +117,16 @@ class Tally:
 
     @property
     def survived(self) -> int:
-        """How many of those tried were not lost."""
+        """The number of tries without a loss."""
         return self.tried - len(self.lost)
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was lost and nothing left behind."""
+        """Whether nothing was lost or left behind."""
         return not (self.lost or self.orphans or self.secrets or self.escapes)
 
     def add(self, name: str, outcome: Outcome, left: int, found: Traces) -> None:
-        """Count a case."""
+        """Count the outcome of a case."""
         self.tried += outcome.tried
         self.lost += [f"{name}: {why}" for why in outcome.lost]
         self.orphans += [f"{name}: a process"] * left
@@ -134,7 +134,7 @@ class Tally:
         self.escapes += [f"{name}: {where}" for where in found.escapes]
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it."""
+        """Return all counts."""
         return {
             "tried": self.tried,
             "survived": self.survived,
@@ -229,7 +229,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def played(row: Row, setting: Setting) -> Tally:
-    """Play the cases of a row until as many as wanted are tried, or there are no more."""
+    """Play the cases of a row until the wanted number is reached or they run out."""
     began, tally = stopwatch_seconds(), Tally()
     setting.folder.mkdir(parents=True)
     cases = row.cases(setting)
@@ -271,7 +271,7 @@ def _played(case: Case, folder: Path) -> tuple[Outcome, int, Traces]:
 
 
 def _ended(folder: Path) -> int:
-    """Kill the processes that a case or a row has left, and count them."""
+    """Kill the processes left by a case or a row, and return their number."""
     left = processes.left(folder)
     processes.kill(left)
     return len(left)

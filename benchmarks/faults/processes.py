@@ -1,4 +1,4 @@
-"""The processes of a case: all that it has started, in whatever session, and nobody else's."""
+"""The processes of a case: all that it started, in any session, and no others."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from pytest_ltm.api.storage import LtmError, sleep_interruptibly, stopwatch_seconds
 
 MARK = "LTM_FAULTS_CASE"
-"""The environment variable that holds the folder of the case in all that it starts."""
+"""The environment variable that marks every process of a case, with the case's folder."""
 GRACE = 10.0
 """Seconds that processes have to end after the run that started them."""
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt() -> None:
-    """Become the parent of every descendant whose own parent ends, so that none is overlooked.
+    """Become the parent of orphaned descendants, so that none is missed.
 
     Raises:
-        LtmError: the system cannot tell which processes a run leaves.
+        LtmError: the system cannot list the processes that a run leaves.
     """
     if sys.platform != "linux" or ctypes.CDLL(None).prctl(
         _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0
@@ -39,7 +39,7 @@ def of(folder: Path) -> list[int]:
 
 
 def left(folder: Path, grace: float = GRACE) -> list[int]:
-    """Return the processes of a case that are there although it has ended and they have had their time."""
+    """Return the processes of an ended case that outlive their grace period."""
     began = stopwatch_seconds()
     while (found := of(folder)) and stopwatch_seconds() - began < grace:
         sleep_interruptibly(0.05)
@@ -47,14 +47,14 @@ def left(folder: Path, grace: float = GRACE) -> list[int]:
 
 
 def kill(pids: Iterable[int]) -> None:
-    """Kill processes that `of` or `left` has returned."""
+    """Kill processes returned by `of` or `left`."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
 def _descendants() -> list[int]:
-    """Return all processes below this one that have not ended."""
+    """Return all running descendants of this process."""
     below: dict[int, list[int]] = {}
     ended = set()
     for path in Path("/proc").iterdir():

@@ -1,4 +1,4 @@
-"""Replies of a hundred thousand characters, to all that the built-in suites ask: no evaluator is exhausted by them."""
+"""Replies of a hundred thousand characters to all questions of the built-in suites: every evaluator must cope."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PARTS = {
     "accents": "e\u0301\u0323\u200d",
     "message": "",
 }
-"""What is repeated; nothing: what the agent was asked."""
+"""The repeated text; "" stands for the question."""
 SUITES = ("standard", "extended", "hygiene", "reasoning", "learning")
 
 
 def long_replies(setting: Setting) -> Iterator[Case]:
-    """Yield suites that are answered at length; each example has a score, and none for its length."""
+    """Yield suites with long replies; each example must have a score, and none be lost to length."""
     for suite, part in setting.some(
         [(suite, part) for suite in SUITES for part in PARTS]
     ):
@@ -67,7 +67,7 @@ def _play(folder: Path, suite: str, part: str) -> Outcome:
 def _scores(
     folder: Path, suite: str, part: str, length: int
 ) -> dict[str, float | None] | str:
-    """Return the score of each example, or what is wrong with the run."""
+    """Return the score of each example, or the failure of the run."""
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (folder / "repeating.py").write_text(AGENT, encoding="utf-8")

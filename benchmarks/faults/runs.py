@@ -1,4 +1,4 @@
-"""Runs of pytest in the folder of a case, and what must be equal after a fault and without it."""
+"""Runs of pytest in the folder of a case, and the files that must be equal with and without a fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.faults.traces import PLANTED
 from pytest_ltm.api.storage import LtmError
 
 LIMIT = 120.0
-"""Seconds after which a run is taken for one that hangs."""
+"""Seconds after which a run counts as hanging."""
 SUITE = ("--ltm-suite=none", "--ltm-span=300", "test_talk.py")
 TALK = """
 import pytest
@@ -31,19 +31,19 @@ def test_talk(ltm, number):
     ltm.check("names the locker", "locker" in ltm.ask(f"What opens locker {{number}}?"))
 """
 FINE = (0, 1)
-"""The statuses of a run that was measured, whatever was remembered."""
+"""Exit statuses of a completed measurement, whatever the scores."""
 
 
 class Ended(NamedTuple):
-    """How a run of pytest ended."""
+    """The end of a run of pytest."""
 
     status: int | None
-    """None: not at all, within LIMIT."""
+    """None if it did not end within LIMIT."""
     screen: str
 
     @property
     def trouble(self) -> str | None:
-        """What no run may do, whatever happens to it; None: nothing of that kind."""
+        """A failure that no run may show under any fault, or None."""
         if self.status is None:
             return f"it does not end within {LIMIT:.0f} s"
         for words in ("INTERNALERROR", "LtmInternalError", "in _console_main"):
@@ -53,23 +53,23 @@ class Ended(NamedTuple):
 
 
 def words(agents: str) -> list[str]:
-    """Return the command line of a run that talks to these agents."""
+    """Return the options of a run with these agents."""
     return [f"--ltm-agent={agents}", *SUITE, "--ltm-no-probe", "--ltm-worker-tries=9"]
 
 
 def prepared(folder: Path, count: int = 2) -> Path:
-    """Put agents and so many scenarios into a new folder."""
+    """Write agents and `count` scenarios into a new folder."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(killed.AGENTS, folder / "drilled.py")
     (folder / "test_talk.py").write_text(TALK.format(count=count), encoding="utf-8")
     (folder / "conftest.py").touch()
-    # the root: pytest looks at nothing above
+    # marks the root, so that pytest does not search above it
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return folder
 
 
 def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables of a case's processes: with planted secrets, and with the case's mark."""
+    """Return the environment of a case's processes, with planted secrets and the case's mark."""
     apart = {name: value for name, value in os.environ.items() if name not in _APART}
     return {**apart, **PLANTED, **_OURS, processes.MARK: str(folder), **(more or {})}
 
@@ -83,7 +83,7 @@ _OURS = {
 
 
 def pytest_command(given: Sequence[str]) -> list[str]:
-    """Return the command of a run, with our plugin alone."""
+    """Return the command of a run, with no plugins but ours."""
     return [
         sys.executable,
         "-m",
@@ -104,14 +104,14 @@ def run(
     wrap: Sequence[str] = (),
     disturb: Callable[[subprocess.Popen[bytes]], object] = lambda _: None,
 ) -> Ended:
-    """Run pytest in the folder of a case, to its end or to LIMIT.
+    """Run pytest in the folder of a case until it ends or reaches LIMIT.
 
     Args:
-        folder: where it runs, and where its screen is kept.
-        given: its command line.
-        more: variables besides `environment`.
+        folder: where it runs, and where its output is saved.
+        given: its options.
+        more: variables in addition to `environment`.
         wrap: a command in front of it.
-        disturb: is called with the process while it runs.
+        disturb: called with the running process.
     """
     screen = folder / f"screen-{len(list(folder.glob('screen-*.txt')))}.txt"
     with screen.open("wb") as output:
@@ -140,7 +140,7 @@ def run(
 def undisturbed(
     folder: Path, given: Sequence[str], more: Mapping[str, str] | None = None
 ) -> killed.Run:
-    """Return what a run leaves that meets no fault; LtmError with its screen if it breaks."""
+    """Return the traces of a run without a fault; LtmError with its output if it breaks."""
     ended = run(folder, given, more)
     if ended.status not in FINE:
         raise LtmError(
@@ -150,12 +150,12 @@ def undisturbed(
 
 
 def run_folder(folder: Path) -> Path | None:
-    """Return the folder of the run that a case has begun, if it got that far."""
+    """Return the folder of the case's run, or None if it did not get that far."""
     return next((path.parent for path in folder.glob(".ltm/runs/*/run.json")), None)
 
 
 def left(folder: Path) -> killed.Run:
-    """Return what the run of a case has left; those that ended before they had begun do not count."""
+    """Return the traces of the case's run, ignoring runs that ended before they had begun."""
     for path in folder.glob(".ltm/runs/*"):
         if not (path / "run.json").exists():
             shutil.rmtree(path)
@@ -168,7 +168,7 @@ def resumed(folder: Path, more: Mapping[str, str] | None = None) -> Ended:
 
 
 def changed(now: killed.Run, calm: killed.Run, *, only: str = "") -> str | None:
-    """Return what is not as without the fault: the files, of the conversations whose folders begin with `only`."""
+    """Return the difference from a run without the fault, in conversation folders that begin with `only`."""
     names = sorted(name for name in {*now.files, *calm.files} if name.startswith(only))
     differing = [name for name in names if now.files.get(name) != calm.files.get(name)]
     return f"other than undisturbed: {', '.join(differing)}" if differing else None

@@ -1,4 +1,4 @@
-"""`ltm serve` beside people who have no key, leave in the middle, or ask for what no page has a name for."""
+"""`ltm serve` with clients that have no key, disconnect halfway, or ask for impossible pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.faults.cases import Case, Outcome, Setting, one
 
 HOST = "127.0.0.1"
 STRANGERS = 3_000
-"""Connections without a key, with a post that never ends."""
+"""Connections without a key, each with a POST that never ends."""
 LONG = (
     "/compare?before={0}&after=b",
     "/report/{0}",
@@ -26,7 +26,7 @@ LONG = (
 
 
 def served(setting: Setting) -> Iterator[Case]:
-    """Yield servers that are asked for odd things; afterwards each shows its page."""
+    """Yield servers with odd requests; afterwards each must still show its page."""
     runs.undisturbed(runs.prepared(setting.folder / "calm"), runs.words("drilled:Told"))
     for name in setting.some([*_TROUBLES]):
         yield Case(name, _play, (setting.folder / "calm", name))
@@ -85,7 +85,7 @@ def _ask(port: int, path: str, cookie: str = "") -> tuple[int, str]:
 
 
 def _post(port: int, path: str = "/nobody") -> socket.socket:
-    """Begin to post what never comes."""
+    """Begin a POST whose body never arrives."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\n"
         f"Origin: http://{HOST}:{port}\r\nContent-Length: 99999\r\n\r\n"
@@ -114,7 +114,7 @@ def _leave(port: int, _: str) -> None:
 def _crowd(port: int, _: str) -> None:
     with ExitStack() as stack:
         for _number in range(STRANGERS):
-            with suppress(OSError):  # it was shown out
+            with suppress(OSError):  # the server may have closed the connection
                 stack.enter_context(_post(port))
 
 

@@ -1,4 +1,4 @@
-"""Hostile servers behind chat models, agents over HTTP and judges: the run ends in order, and within its budget."""
+"""Hostile servers behind chat models, HTTP agents and judges: the run must end in order and within its budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from benchmarks.faults.hostile_server import (
 from benchmarks.killed import Run
 
 BUDGET = 400
-"""Tokens for the agent or the judge behind the server; a whole conversation needs several times as many."""
+"""Tokens for the agent or judge behind the server; a whole conversation needs several times as many."""
 SLACK = 1.25
-"""How far what is counted may be from the server's own count."""
+"""Allowed ratio between the counted tokens and the server's own count."""
 MOST = 200
-"""Requests that may be refused before the agent is gone, redirections included."""
+"""Requests that may be refused before the agent is gone, redirects included."""
 LIMITS = ("--ltm-reply-timeout=2", "--ltm-retries=1")
 BEFORE = "before=drilled:Told"
 JUDGED = """
@@ -56,11 +56,11 @@ def _grade(text: Any = "It says so.\nGRADE: yes", **more: Any) -> Any:
 
 
 class Kind(NamedTuple):
-    """What is behind the server."""
+    """The client of the server: a chat model, an agent or a judge."""
 
     usual: Callable[..., Any]
     agent: str
-    """A YAML file with `{url}` in it."""
+    """A YAML file that contains `{url}`."""
     words: tuple[str, ...] = ()
 
 
@@ -107,11 +107,11 @@ TRIED = {
         "bomb",
     ],
 }
-"""Who gets which answers."""
+"""The clients that get each response."""
 
 
 def hostile(setting: Setting) -> Iterator[Case]:
-    """Yield every hostile answer to a chat model's client, to an agent's and to a judge's."""
+    """Yield every hostile response to a chat model's client, an agent's and a judge's."""
     calm = runs.undisturbed(
         runs.prepared(setting.folder / "calm"),
         [*runs.words(BEFORE), "--ltm-max-tokens=1m"],
@@ -155,10 +155,10 @@ def _play(folder: Path, name: str, how: str, calm: Run, spent: int) -> Outcome:
 
 
 def _over_budget(folder: Path, how: str, server: Server, budget: int) -> str | None:
-    """Return by how much the budget was exceeded by what the server got, or what it was not charged for."""
+    """Return by how much the traffic exceeded the budget, or what was not charged; None if neither."""
     sent, dearest = sum(server.prompts), max(server.prompts, default=0)
     if how in STATUSES:
-        # refused: nobody bills that, and after a few of them the agent is gone
+        # refused requests are not billed, and after a few of them the agent is gone
         return (
             f"{len(server.prompts)} requests were made"
             if len(server.prompts) > MOST
@@ -177,7 +177,7 @@ def _over_budget(folder: Path, how: str, server: Server, budget: int) -> str | N
 
 
 def _spent(folder: Path) -> dict[str, int]:
-    """Return the tokens that were charged, by what for and the agent."""
+    """Return the charged tokens by purpose and agent."""
     (path,) = folder.glob(".ltm/runs/*/budget.json")
     ledger = json.loads(path.read_text(encoding="utf-8"))
     return {
@@ -188,7 +188,7 @@ def _spent(folder: Path) -> dict[str, int]:
 
 
 def _zeros(folder: Path) -> str | None:
-    """Return whether a judge that said nothing has cost the agent points."""
+    """Return the fault if a judge without a grade has cost the agent points."""
     for path in folder.glob(".ltm/runs/*/*/results.json"):
         for example in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:
             if "judged" in json.dumps(example) and example.get("score") == 0:

@@ -1,4 +1,4 @@
-"""Traces: secrets that were planted and control characters, looked for in all that a case leaves."""
+"""Traces: planted secrets and control characters in the files that a case leaves."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 SECRET = "9f+Quince/Marmalade=47&Teapot"  # noqa: S105 - planted
 PLANTED = {"LTM_FAULTS_TOKEN": SECRET}
-"""The variables that every run of the matrix has, and that nothing it writes may show."""
+"""Variables of every run of the matrix that must not appear in its output."""
 AGENTS_OWN = re.compile(r".*\.(?:py|pyc|yml|def\.json)|heard\.jsonl|notes\.txt")
-"""Files that a case puts there itself, or that its agents write."""
+"""Files written by the case itself or by its agents."""
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]"
 )
@@ -28,14 +28,14 @@ _DEEPEST = 3
 
 
 class Traces(NamedTuple):
-    """Where something was found that must not be there: file, and what stands around it."""
+    """Findings: the file, with the text around it."""
 
     secrets: tuple[str, ...] = ()
     escapes: tuple[str, ...] = ()
 
 
 def traces(folder: Path) -> Traces:
-    """Return the traces in all files of a case, with what is packed in them unpacked."""
+    """Return the findings in all files of a case, with packed contents unpacked."""
     secrets, escapes = [], []
     for path in sorted(
         path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()
@@ -66,17 +66,18 @@ def _forms() -> Iterator[tuple[str, bytes]]:
     yield "URL", urllib.parse.quote(SECRET, safe="").encode()
     yield "JSON", json.dumps(SECRET)[1:-1].replace("/", "\\/").encode()
     for offset in range(3):
-        # whatever stands before it, these letters of base64 depend on the secret alone
+        # at each offset, these base64 characters depend on the secret alone, whatever
+        # precedes it
         whole = base64.b64encode(b"x" * offset + raw)
         yield f"base64 at {offset}", whole[4 if offset else 0 : len(whole) - 4]
 
 
 FORMS = dict(_forms())
-"""The secret as somebody might write it."""
+"""The secret in every encoding that is searched for."""
 
 
 def _layers(data: bytes, depth: int = 0) -> Iterator[bytes]:
-    """Yield the data, and what is packed in them."""
+    """Yield the data, and the contents packed in it."""
     yield data
     if depth == _DEEPEST:
         return
