@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         scenario_names,
         scenarios_folder,
     )
-    from pytest_ltm._core.model.suite_spec import SuiteSpec
+    from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
 
 __all__ = [
     "CUT",
@@ -130,6 +130,7 @@ __all__ = [
     "decide_by_votes",
     "definition_rng",
     "fence_text",
+    "fold_recorded_options",
     "format_json",
     "from_json",
     "full_thoughts",
@@ -190,6 +191,6 @@ __getattr__, __dir__ = lazy_exports(
             "built_in_names import_scenario scenario_names "
             "scenarios_folder"
         ),
-        "model.suite_spec": "SuiteSpec",
+        "model.suite_spec": "SuiteSpec fold_recorded_options",
     },
 )

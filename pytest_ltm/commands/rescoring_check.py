@@ -17,7 +17,7 @@ from pytest_ltm.api.journal import (
     read_results,
 )
 from pytest_ltm.api.model import count_option
-from pytest_ltm.api.scenarios import SuiteSpec
+from pytest_ltm.api.scenarios import SuiteSpec, fold_recorded_options
 from pytest_ltm.api.storage import (
     LtmError,
     json_text,
@@ -230,6 +230,7 @@ def _repeated_run(
     settings = record.get("settings")
     if not isinstance(options, dict) or not isinstance(settings, dict):
         raise LtmError("run.json: options and settings must be objects")
+    options = fold_recorded_options(options, settings.get("suite"))
     settings = dict(settings)
     repeated = {name: value for name, value in options.items() if name in _REPEATED}
     if data is not None or (away and "ltm_suite" in repeated):

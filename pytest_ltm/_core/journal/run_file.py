@@ -18,6 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.model.judge_spec import fold_judge_options
+from pytest_ltm._core.model.suite_spec import fold_recorded_options
 from pytest_ltm._core.storage.disk import (
     open_text,
     read_regular,
@@ -138,6 +140,8 @@ def read_run_file(folder: Path) -> RunFile:
         raise ConfigurationError(f"{path}: options and paths must be texts")
     fields = {name: record[name] for name in _KINDS}
     fields["paths"] = tuple(record["paths"])
+    options = fold_recorded_options(record["options"], record["settings"].get("suite"))
+    fields["options"] = fold_judge_options(options, record["settings"].get("judge"))
     return RunFile(**fields, source=source_of(folder))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -77,3 +78,23 @@ def _is_on(values: Mapping[str, str], name: str) -> bool:
         return one_of("on", "off")(values.get(name, "on")) == "on"
     except ConfigurationError as error:
         raise ConfigurationError(f"{name}: {error}") from None
+
+
+def fold_judge_options(options: Mapping[str, Any], judge: object) -> dict[str, Any]:
+    """Return recorded options with the judge's own folded into `ltm_judge`; `judge`: the judge of the run.
+
+    Earlier versions recorded them as separate options, such as `ltm_judge_votes`.
+    """
+    own_names = {f"ltm_judge_{name}": name for name in _PARAMETERS}
+    kept_options = {
+        name: value for name, value in options.items() if name not in own_names
+    }
+    spec = str(kept_options.get("ltm_judge") or judge or NO_JUDGE)
+    parameters = [
+        f"{own_names[name]}={options[name]}" for name in own_names if name in options
+    ]
+    if parameters and spec != NO_JUDGE:
+        kept_options["ltm_judge"] = (
+            f"{spec}{'&' if '?' in spec else '?'}{'&'.join(parameters)}"
+        )
+    return kept_options

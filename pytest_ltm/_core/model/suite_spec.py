@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct, structs
@@ -54,3 +55,35 @@ class SuiteSpec(Struct, frozen=True):
         if pairs:
             return f"{self.name}?{'&'.join(pairs)}"
         return self.name
+
+
+# --- Runs recorded when data sets had separate options: `ltm_data`, `ltm_questions`,
+# `ltm_locomo_tasks`.
+
+_FAMILIES = ("locomo", "longmemeval", "logs")
+
+
+def fold_recorded_options(options: Mapping[str, Any], suite: object) -> dict[str, Any]:
+    """Return recorded options with those of a data set folded into `ltm_suite`; `suite`: the suite of the run."""
+    parameters: dict[str, str] = {}
+    kept_options: dict[str, Any] = {}
+    for option, value in options.items():
+        name = _recorded_parameter(option)
+        if name:
+            parameters[name] = str(value)
+        else:
+            kept_options[option] = value
+    if parameters:
+        spec = SuiteSpec.parse(str(kept_options.get("ltm_suite") or suite))
+        kept_options["ltm_suite"] = str(spec.replace_parameters(**parameters))
+    return kept_options
+
+
+def _recorded_parameter(option: str) -> str:
+    """Return the parameter that replaced an option of a recorded run; "" for any other option."""
+    if option in (f"ltm_{DATA}", f"ltm_{QUESTIONS}"):
+        return option.removeprefix("ltm_")
+    for family in _FAMILIES:
+        if option.startswith(f"ltm_{family}_"):
+            return option.removeprefix(f"ltm_{family}_")
+    return ""

@@ -1,4 +1,4 @@
-"""What `--ltm-judge` says, on the command line and in a file."""
+"""What `--ltm-judge` says, on the command line and in a file, and how older runs are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.model.judge_spec import JudgeSpec
+from pytest_ltm._core.model.judge_spec import JudgeSpec, fold_judge_options
 from pytest_ltm._core.model.spec_files import spec_text
 from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
 
@@ -71,3 +71,13 @@ def test_a_wrong_file_is_an_error_that_names_it(
     (tmp_path / "judge.yml").write_text(content)
     with pytest.raises(DefinitionError, match=rf"judge\.yml.*{cure}"):
         spec_text("judge.yml", "judge", tmp_path)
+
+
+def test_a_run_recorded_with_options_of_the_judge_has_parameters() -> None:
+    recorded = {"ltm_judge": "j:J", "ltm_judge_votes": "1", "ltm_judge_canaries": "off"}
+    assert fold_judge_options(recorded, "j:J") == {
+        "ltm_judge": "j:J?votes=1&canaries=off"
+    }
+    of_ini = fold_judge_options({"ltm_judge_cache": "off"}, "openai:m?key_env=K")
+    assert of_ini == {"ltm_judge": "openai:m?key_env=K&cache=off"}
+    assert fold_judge_options({"ltm_judge_votes": "5"}, "none") == {}
