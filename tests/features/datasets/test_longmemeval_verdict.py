@@ -347,3 +347,20 @@ def test_a_country_may_have_another_of_its_names_in_a_sentence(
         hypothesis=reply,
     )
     assert ruling.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said"),
+    [
+        ("Which was the second city?", "Oslo", "1. Oslo\n2. Bergen\n3. Tromso"),
+        ("What was the 2nd stop?", "Oslo", "Here they are:\n1. Oslo\n2. Bergen"),
+        ("What was the 7th job?", "Roofer", "7. Miller\n8. Roofer"),
+        ("Which cities did I visit?", "Oslo, Bergen", "You visited Oslo."),
+        ("Which cities did I visit?", "Oslo and Bergen", "Oslo and Rome."),
+        ("Whom did I meet?", "Ann, Bob and Cleo", "You met Ann and Bob."),
+    ],
+)
+def test_another_place_of_a_list_and_a_part_of_one_do_not_pass(
+    question: str, answer: str, said: str
+) -> None:
+    assert verdict(answer, said, question) != "yes"
