@@ -1,4 +1,4 @@
-"""What a text says of something that it names: that it is so, or that it is not, no longer, or only intended."""
+"""Clauses and sentences, and whether one says that a thing is so, is not, is over, or is only intended."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pytest_ltm.api.model import casefold_plain, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 
 RE = LEXICON.expressions("clauses")
-# A reason for doubt that is none where somebody only says when it was told: "you told
-# me earlier that it is teal".
+# A reason for doubt, except where somebody only says when it was told: "you told me
+# earlier that it is teal".
 EARLIER = "says that it was so earlier"
 CHANGED = LEXICON.expression("clauses changed")
-# Characters before and after a place that are near it in its sentence.
+# Characters around a position that are near it in its sentence.
 _SENTENCE = 300
 _NEAR, _AGO = 40, 200
-"""So many characters before something may say what it is."""
+"""Characters that may describe a mention: close to it, and before it."""
 
 
 def clause_around(text: str, start: int, end: int) -> tuple[str, str]:
-    """Return what stands before and after a place, in its clause."""
+    """Return the text before and after a span within its clause."""
     before = text[max(0, start - _AGO) : start]
     cut = max((match.end() for match in RE.end.finditer(before)), default=0)
     after = text[end : end + _AGO]
@@ -32,38 +32,38 @@ def clause_around(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def sentence_around(text: str, start: int, end: int) -> str:
-    """Return the sentence in which a place is."""
+    """Return the sentence of a span."""
     stop = RE.sentence_end.search(text, end)
     return text[sentence_start(text, start) : stop.start() if stop else len(text)]
 
 
 def text_nearby(text: str, start: int, end: int) -> str:
-    """Return what stands near a place in its sentence: in a text of one long sentence, all places take linear time."""
+    """Return the nearby part of a span's sentence: bounded, so that one long sentence takes linear time."""
     first = max(0, start - _SENTENCE)
     return sentence_around(text[first : end + _SENTENCE], start - first, end - first)
 
 
 def blank_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text with blanks in some places: all else stays where it is."""
+    """Return a text with spans replaced by spaces, so that positions stay the same."""
     for start, end in spans:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
 
 
 def sentence_start(text: str, place: int) -> int:
-    """Return where the sentence begins that a place is in."""
+    """Return the start of the sentence at a position."""
     ends = _sentence_ends(text)
     before = bisect_right(ends, place)
     return ends[before - 1] if before else 0
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text that are not blank, with the marks at their ends."""
+    """Return the non-blank sentences of a text, with their final punctuation."""
     return [part for _, part in iter_sentences(text)]
 
 
 def iter_sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a text that are not blank, with the marks at their ends, and where they begin."""
+    """Yield the start and text of each non-blank sentence, with its final punctuation."""
     for start, end in pairwise([0, *_sentence_ends(text), len(text)]):
         if text[start:end].strip():
             yield start, text[start:end]
@@ -77,7 +77,7 @@ def _sentence_ends(text: str) -> list[int]:
 def phrase_positions(
     text: str, phrase: str, *, plural: bool = False
 ) -> list[tuple[int, int]]:
-    """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
+    """Return the spans of a phrase's words in a row in normalized text; `plural`: also with an s."""
     first, row = _phrase_pattern(phrase, plural)
     if first and first in text:
         return [match.span() for match in row.finditer(text)]
@@ -85,14 +85,14 @@ def phrase_positions(
 
 
 def wording_positions(text: str, wordings: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where any of several wordings stands in a levelled text, also with an s."""
+    """Return the spans of any of several wordings in a normalized text, also with an s."""
     found = (phrase_positions(text, wording, plural=True) for wording in wordings)
     return list(chain.from_iterable(found))
 
 
 @lru_cache(maxsize=1 << 12)
 def _phrase_pattern(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
-    """Return the first word of a phrase, "" if it has none, and how its words in a row are found."""
+    """Return the first word of a phrase, "" if it has none, and the pattern of its words in a row."""
     named = plain_words(phrase)
     between = r"[\W_]+"
     end = "s?" if plural else ""
@@ -103,14 +103,14 @@ def _phrase_pattern(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text without case, accents, apostrophes and marks of bold."""
+    """Return a text without case, accents, apostrophes and asterisks."""
     return casefold_plain(text).replace("'", "").replace("*", "")
 
 
 def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
-    """Return why what stands at a place of a levelled text may not be what holds: "" if it holds.
+    """Return why a span of a normalized text may not hold: "" if it does.
 
-    `known`: question and expected answer; a word of doubt that stands there, too, makes
+    `known`: question and expected answer; a word of doubt that is also in there causes
     no doubt.
     """
     before, after = clause_around(text, start, end)
@@ -135,6 +135,6 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
 
 
 def _has_stems(words: str, text: str) -> bool:
-    """Return whether each word of a few is in a text, in whatever form."""
+    """Return whether a text has each of the words, in any form."""
     stems = set(map(word_stem, plain_words(text)))
     return stems.issuperset(map(word_stem, plain_words(words)))

@@ -1,4 +1,4 @@
-"""What a reply commits itself to: its last word, without what it thinks aloud, takes back, denies or says of others."""
+"""The values that a reply settles on: its last word, without what it retracts, denies or says of others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_ltm.language.clauses import (
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.recital import knows_not
 
-# Words for somebody whose own things an answer may speak of.
+# Words for people whose own things an answer may mention.
 ASIDES = (
     "sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|neighbou?r|colleague|boss|cousin|aunt|uncle|"
     "son|daughter|child|children|kids?|grandmother|grandfather|grandma|grandpa|niece|nephew|roommate|flatmate|teacher|"
@@ -36,7 +36,7 @@ OTHERS = "says it of somebody else"
 
 
 class Mention(Struct, frozen=True):
-    """Where a text names a value."""
+    """A position where a text names a value."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Mention(Struct, frozen=True):
 
 
 def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
-    """Return where a levelled text has some names, as words in a row; a name inside a longer one is none."""
+    """Return the mentions of names, as words in a row, in a normalized text; none inside a longer name."""
     mentions = [
         Mention(*spot, name)
         for name in dict.fromkeys(names)
@@ -64,8 +64,8 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
 
 
 def last_word(text: str, says: Callable[[str], bool]) -> str:
-    """Return what a reply says after it last corrects itself; all of it, where that `says` nothing."""
-    # the last eight at most, the last one first: each has all of the text read
+    """Return the part of a reply after its last correction; all of it if that part `says` nothing."""
+    # at most the last eight, latest first: each check reads the whole text
     for result in list(RE.corrects.finditer(text))[:-9:-1]:
         rest = text[result.end() :]
         if says(rest) and says(text[: result.start()]):
@@ -74,14 +74,13 @@ def last_word(text: str, says: Callable[[str], bool]) -> str:
 
 
 def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = 2) -> str:
-    """Return a reply, or the two ends of one that is a flood: an answer stands before or after talk, not within.
+    """Return a reply, or only the two ends of a flood: an answer is before or after the talk, not within.
 
-    `head`: how many sentences may stand before it; 0 where part marks are earned by any
-    sentence.
+    `head`: number of leading sentences to keep; 0 where any sentence can earn partial
+    credit.
     """
     parts = split_sentences(text)
-    # many sentences, few of which speak of what was asked, recite what the reply was
-    # told
+    # many sentences, few of them relevant, recite messages
     if (
         len(parts) <= 30
         or sum(bool(relevant(part)) for part in parts) > len(parts) * 0.25
@@ -93,7 +92,7 @@ def trim_flood(text: str, relevant: Callable[[str], object], *, head: int = 2) -
 def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return the values that a reply settles on: one, none, or several if it does not settle.
 
-    `find` yields the mentions of a levelled text, in their order.
+    `find` returns the mentions in a normalized text, in order.
     """
 
     def asserts(text: str) -> bool:
@@ -102,14 +101,14 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     text = RE.talk.sub(
         lambda result: " " * len(result[0]), normalize_text(last_word(reply, asserts))
     )
-    # a line of thought with arrows ends at the last one
+    # a chain of arrows ends with its conclusion
     before, _, after = text.rpartition("\u2192")
     text = trim_flood(after if asserts(before) and asserts(after) else text, find)
     if last := _last_line(text, find):
         return {last}
     held = asserted_mentions(text, find)
     if not held:
-        # where nothing is said of the present, what was told earlier is the answer:
+        # without a statement about the present, what was told earlier is the answer:
         # "you once told me teal"
         held = [
             mention
@@ -125,8 +124,8 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     decides = any(RE.decides.search(sentence) for _, sentence in sentences)
     if RE.none.search(" ".join(plain_words(text))) and not decides:
         return set()
-    # a sentence of the value alone, or one with "still", answers though the reply says
-    # that it does not know
+    # a sentence of only the value, or with "still", answers even if the reply says that
+    # it does not know
     alone = (
         RE.still.search(" ".join(plain_words(sentence)))
         or not plain_words(sentence.replace(text[mention.start : mention.end], " "))
@@ -142,7 +141,7 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
 
 
 def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
-    """Return the one value on which a text decides: in its last deciding sentence, by "now", or at its start."""
+    """Return the one value that a text decides on: in its last deciding sentence, by "now", or at its start."""
     for start, said in reversed(list(iter_sentences(text))):
         inside = [
             mention for mention in held if start <= mention.start < start + len(said)
@@ -192,9 +191,9 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
 def asserted_mentions(
     text: str, find: Callable[[str], Sequence[Mention]], *, formerly: bool = False
 ) -> list[Mention]:
-    """Return the mentions in a levelled text that are claims; one that is listed with another shares its doubt.
+    """Return the mentions in a normalized text that are claims; listed mentions share a doubt.
 
-    `formerly`: to say what was so is a claim as well.
+    `formerly`: statements about the past count as claims, too.
     """
     held: list[Mention] = []
     end = 0
@@ -218,20 +217,20 @@ def asserted_mentions(
     return held
 
 
-# So many characters around a mention may say what it is: each takes bounded time.
+# Characters around a mention that may describe it: bounds the time for each.
 _AROUND = 300
-# So many mentions, the last ones, are looked at.
+# The maximum number of mentions examined: the last ones.
 _MOST = 60
 
 
 def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
-    """Return why a mention in a levelled text claims nothing, "" if it is one.
+    """Return why a mention in a normalized text claims nothing, "" if it is a claim.
 
-    `known`: question and expected answer; a word of doubt that stands there, too, makes
+    `known`: question and expected answer; a word of doubt that is also in there causes
     no doubt.
     """
     begin = max(0, mention.start - _AROUND)
-    # bounded, or a text of a thousand mentions takes quadratic time
+    # bounded, or a thousand mentions would take quadratic time
     text = text[begin : mention.end + _AROUND]
     mention = Mention(mention.start - begin, mention.end - begin, mention.value)
     linked = RE.link.sub(lambda result: ", ".ljust(len(result[0])), text)
@@ -253,12 +252,12 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
 
 
 def is_of_others(text: str, mention: Mention) -> bool:
-    """Tell whether a levelled text says of a value whose it is: "Ghent is your uncle's"."""
+    """Return whether a normalized text names the owner of a value: "Ghent is your uncle's"."""
     return RE.others_behind.match(text, mention.end) is not None
 
 
 def is_alternative(text: str, mention: Mention) -> bool:
-    """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
+    """Return whether a value is one of two alternatives: "teal or ochre", "either teal"."""
     before = text[max(0, mention.start - 60) : mention.start]
     after = text[mention.end : mention.end + 60]
     return (
@@ -267,7 +266,7 @@ def is_alternative(text: str, mention: Mention) -> bool:
 
 
 def is_retracted(text: str, mention: Mention) -> bool:
-    """Tell whether what follows a value at once takes it back: "dawn... no, midnight"."""
+    """Return whether a value is retracted at once: "dawn... no, midnight"."""
     match = RE.corrects.search(text, mention.end, mention.end + _AROUND)
     return match is not None and not text[mention.end : match.start()].strip(
         " .,!?\u2026\u2013\u2014-*_"
@@ -275,7 +274,7 @@ def is_retracted(text: str, mention: Mention) -> bool:
 
 
 def _with_aside(text: str, mention: Mention) -> str:
-    """Return the clause of a mention, with the brackets behind it."""
+    """Return the clause of a mention, with brackets after it."""
     aside = re.match(r"\s*\([^()\n]*\)", text[mention.end : mention.end + 60])
     return " ".join(
         (*clause_around(text, mention.start, mention.end), aside[0] if aside else "")
@@ -283,7 +282,7 @@ def _with_aside(text: str, mention: Mention) -> str:
 
 
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
-    """Return the value that stands alone on the last line, "" where none does or the line before is such a one, too."""
+    """Return the value that makes up the last line; "" if none does, or if the line before is also such a line."""
     lines = [line for line in text.splitlines() if RE.markup.sub("", line)][-2:]
     alone: list[str] = []
     for line in lines:
@@ -297,18 +296,19 @@ def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
             if rest in ([], ["answer"], ["option"], ["final", "answer"])
             else ""
         )
-    # two such lines in a row, or one with a bullet, are a list: it settles on nothing
+    # two such lines in a row, or one with a bullet, are a list, which settles on
+    # nothing
     if len(alone) > 1 and not alone[0] and not re.match(r"\s*[-*\u2022+]\s", lines[-1]):
         return alone[1]
     return ""
 
 
-# Shorter words are hardly misspelt: they are others.
+# A shorter word with a wrong letter is usually another word.
 _LONG = 6
 
 
 def is_misspelt(word: str, meant: str) -> bool:
-    """Tell whether a word is a longer one with one letter wrong, missing, added or in its neighbour's place."""
+    """Return whether a long word is `meant` with one letter wrong, missing, added or swapped with its neighbour."""
     if len(word) < _LONG - 1 or len(meant) < _LONG or word[0] != meant[0]:
         return False
     return OSA.distance(word, meant, score_cutoff=1) == 1

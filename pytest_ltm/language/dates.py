@@ -1,4 +1,4 @@
-"""Times in English words as stretches of days: `7 May 2023`, `the week before 9 June 2023`, `fall of 2023`, `2022`."""
+"""English times as ranges of days: `7 May 2023`, `the week before 9 June 2023`, `fall of 2023`, `2022`."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import NUMBERS, ONES
 
 MONTHS, DAYS = LEXICON.table("calendar").values()
-# A regular expression for a month in lower case, whole or as its first three letters.
+# A regular expression for a month in lower case, in full or its first three letters.
 MONTH_PATTERN = "|".join(f"{name}|{name[:3]}" for name in MONTHS).lower()
 _NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}
 
 
 def month_number(name: str) -> int | None:
-    """Return the number, from 1, of the month that begins with the same three letters; None if there is none."""
+    """Return the number (from 1) of the month with the same first three letters; None if there is none."""
     return _NUMBERS.get(name[:3].lower())
 
 
 class DateRange(Struct, frozen=True):
-    """Days from the first to the last, both in it."""
+    """A range of days, first and last included."""
 
     first: date
     last: date
 
     @property
     def days(self) -> int:
-        """How many days it has."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
     def lies_within(self, other: DateRange) -> bool:
-        """Return whether all of it lies in the other."""
+        """Return whether the range lies within the other."""
         return other.first <= self.first and self.last <= other.last
 
     def shared(self, other: DateRange) -> int:
-        """Return how many days it shares with the other."""
+        """Return the number of days that both ranges share."""
         return max(
             0, (min(self.last, other.last) - max(self.first, other.first)).days + 1
         )
 
     def days_apart(self, other: DateRange) -> int:
-        """Return how many days lie from the nearest day of one to the nearest of the other, 0 if they share one."""
+        """Return the number of days between the nearest days of both ranges, 0 if they overlap."""
         apart = max(self.first - other.last, other.first - self.last)
         return max(0, apart.days)
 
 
-# --- Times that are named with their year.
+# --- Times with a year.
 
 _DAYS = tuple(map(str.lower, DAYS))
 _SEASONS = {
@@ -60,7 +60,7 @@ _SEASONS = {
     "autumn": (9, 11),
     "winter": (12, 14),
 }
-# Part of a stretch -> which third of it.
+# Part of a range -> index of its third.
 _THIRDS = {
     "early": 0,
     "beginning": 0,
@@ -71,22 +71,22 @@ _THIRDS = {
     "end": 2,
 }
 _ORDER = {"first": 0, "1st": 0, "second": 7, "2nd": 7, "third": 14, "3rd": 14}
-# Of a day and a month in figures, one above this is the day.
+# A number above this in a numeric date is the day.
 _MIDDLE = 12
 
 
 def dated_stretches(text: str) -> list[DateRange]:
-    """Return the times that a text names with their year, in its order; what it says in other ways is left out.
+    """Return the times with a year in a text, in order; other time expressions are ignored.
 
-    Of a time that can be read in two ways it is the first reading.
+    An ambiguous time has its first reading.
     """
     return [readings[0] for readings, _ in dated_readings(text)]
 
 
 def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
-    """Yield the times that a text names with their year, each as its possible readings, with where its name stands.
+    """Yield the times with a year in a text, each as its possible readings and its position.
 
-    Two readings have 05/06/2022, and the weekend before a Sunday.
+    05/06/2022 and the weekend before a Sunday have two readings.
     """
     text = text.lower()
     end = 0
@@ -125,7 +125,7 @@ def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
 
 
 def _parts_of(match: re.Match[str]) -> dict[str, str]:
-    """Return the groups that matched; several for one part of a date have numbers behind its name."""
+    """Return the matched groups, named without their trailing numbers."""
     groups = match.groupdict().items()
     return {name.rstrip("0123456789"): text for name, text in groups if text}
 
@@ -155,7 +155,7 @@ def _end_of(year: int, month: int) -> date:
 
 
 def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
-    """Return the stretches that the words before a date may make of it: the week before it, the Friday after it, ..."""
+    """Return the ranges that the words before a date turn it into: the week before it, the Friday after it, ..."""
     if match := RE.week_of.search(before):
         first = stretch.last - timedelta(6)
         if match["which"] != "last":
@@ -173,8 +173,8 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         year, month = divmod(
             stretch.first.year * 12 + stretch.first.month - 1 + count, 12
         )
-        # two years before 2023 is a year (nearly all days of one), two years before May
-        # 2023 a month
+        # two years before 2023 is a (nearly whole) year, two years before May 2023 is a
+        # month
         whole = match["unit"] == "year" and stretch.days > 360
         try:
             return (_stretch_of(year, "" if whole else str(month + 1), "", {}),)
@@ -184,7 +184,7 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         return _move_stretch(stretch, match["unit"], match["way"])
     match = RE.part.search(before)
     if match and stretch.days not in range(89, 93):
-        # nobody means the same days by "late summer"
+        # "late summer" means no definite days
         days = stretch.days
         third = _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
@@ -233,7 +233,7 @@ def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, .
     return (weekend,)
 
 
-# --- Times that are named without their year.
+# --- Times without a year.
 
 RE = LEXICON.expressions(
     "dates",
@@ -247,7 +247,7 @@ RE = LEXICON.expressions(
 
 
 def yearless_dates(text: str, year: int) -> list[DateRange]:
-    """Return the days and months that a text names without a year, as those of a year; months with a capital."""
+    """Return the days and months without a year in a text, as those of `year`; months must be capitalised."""
     date_ranges = []
     for match in RE.yearless.finditer(text):
         part = _parts_of(match)

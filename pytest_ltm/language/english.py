@@ -1,4 +1,4 @@
-"""Whether a text is English, as far as common words tell: a rule that knows English words cannot read another."""
+"""English detection by common words: a rule that knows English words cannot read another language."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SHORT_WORD = 2
 
 
 def is_english(text: str) -> bool:
-    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
+    """Return whether English rules can read a text: it has a common English word, or hardly any words."""
     words = [word for word in plain_words(text) if word.isalpha()]
-    # names and numbers are of no language
+    # names and numbers belong to no language
     return len(words) <= 3 or not _ENGLISH.isdisjoint(words)
 
 
@@ -32,7 +32,7 @@ def is_known_english(text: str) -> bool:
 
 
 def is_surely_english(text: str) -> bool:
-    """Return whether a text has a common English word that other languages have not, or two: "Non lo so" has one."""
+    """Return whether a text has a distinctly English word, or two common ones: "Non lo so" has one."""
     common = [word for word in plain_words(text) if word in _ENGLISH]
     return len(common) > 1 or any(
         len(word) > _SHORT_WORD and word not in _FOREIGN for word in common

@@ -1,4 +1,4 @@
-"""The words that scenarios invent, such as `Velarmere`: who reads may know one by its form, and not what it names."""
+"""Words that scenarios invent, such as `Velarmere`: recognisable by their form, but not by meaning."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ _ENDS = (
     "tosh",
 )
 NAME_PARTS = (_STARTS, _MIDDLES, _ENDS)
-"""An invented word is one part of each."""
+"""An invented word has one part of each."""
 
 
 def name_pattern() -> str:
-    """Return the regular expression of all words that can be invented."""
+    """Return the regular expression that matches every possible invented word."""
     return "".join(f"(?:{'|'.join(parts)})" for parts in NAME_PARTS)

@@ -1,8 +1,8 @@
-"""JSON as agents write it: inside prose, in fences, with commas or quotes missing; read in one bounded pass.
+"""JSON as agents write it: inside prose, in fences, with commas or quotes missing; parsed in one bounded pass.
 
-Not by json_repair: of 60,000 characters with an open quote in each word it takes
-minutes, deep nesting ends it with a RecursionError, and of 3,800 published answers it
-reads 15 otherwise (single quotes, times in brackets, several lists).
+json_repair is not used: for 60,000 characters with an open quote in each word it takes
+minutes, deep nesting ends it with a RecursionError, and it reads 15 of 3,800 published
+answers differently (single quotes, times in brackets, several lists).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 
 
 class NoJSON(ValueError):
-    """There is no JSON object or list in the text, or it is nested too deeply."""
+    """The text has no JSON object or list, or it is nested too deeply."""
 
 
 def published_json(text: str) -> Any:
     """Return the value that the published evaluators read from a text.
 
-    The whole text; else the last fenced block; else from the first `{` or `[`. What
-    follows is cut; trailing and missing commas, missing quotes, `...` and `//` comments
-    are repaired. Raises NoJSON.
+    They parse the whole text; else the last fenced block; else from the first `{` or
+    `[`, ignoring what follows. Trailing and missing commas, missing quotes, `...` and
+    `//` comments are repaired. Raises NoJSON.
     """
     try:
         return json.loads(text)
@@ -50,10 +50,7 @@ def published_json(text: str) -> Any:
 
 
 def json_values(text: str) -> Iterator[Any]:
-    """Yield the objects and lists of a text, fenced blocks first (the last one first), then those in the prose.
-
-    Never raises; at most MAX_STARTS brackets are tried, so the time is linear.
-    """
+    """Yield the objects and lists of a text: those in fenced blocks, last block first, then those in prose."""
     for source in (*reversed(fenced_blocks(text)[-MAX_STARTS:]), text):
         reader = _JsonReader(source)
         at = 0
@@ -70,7 +67,7 @@ def json_values(text: str) -> Iterator[Any]:
 
 
 def fenced_blocks(text: str) -> list[str]:
-    """Return the contents of the fenced blocks of a text in order; a fence that is never closed ends with the text."""
+    """Return the contents of a text's fenced blocks, in order; an unclosed fence lasts until the end."""
     return _FENCE.split(text)[1::2]
 
 
@@ -86,7 +83,7 @@ class _JsonReader:
         self.text = text
         self.single_quotes = single_quotes
         self.closing = True
-        """No single quote was found without its end yet; after one none is looked for: it would take n x n steps."""
+        """False after an unclosed single quote: searching again for each would take quadratic time."""
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
         """Read an object, a list, a string or a bare word."""
@@ -114,7 +111,7 @@ class _JsonReader:
             item, at = self.value(at, depth + 1)
             pairs.append((str(key), item))
             at = self._skip(at)
-        # an answer that was cut off is no list of what it has until there
+        # a truncated answer does not count as a list of the part received
         if at >= len(self.text):
             raise NoJSON(f"{'an object' if in_object else 'a list'} is never closed")
         return dict(pairs) if in_object else [item for _, item in pairs], at + 1
@@ -140,8 +137,8 @@ class _JsonReader:
         if word.lower() in _LITERALS:
             return _LITERALS[word.lower()], bare.end()
         try:
-            # a long run of digits is no number: to read one takes time with the square
-            # of its length
+            # a long run of digits is not parsed as a number, which would take quadratic
+            # time
             value = json.loads(word) if len(word) < MAX_DEPTH else word.strip("\"'")
         except ValueError:
             value = word.strip("\"'")

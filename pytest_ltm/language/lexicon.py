@@ -1,4 +1,4 @@
-"""Word lists and patterns of a room, in its file `lexicon.txt`, read when they are first needed."""
+"""Word lists and patterns of a package, in its file `lexicon.txt`, read on first use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_ltm.api.storage import made_later
 
 
 class Lexicon:
-    r"""The sections of a room's `lexicon.txt`: words between blanks, regular expressions, one a line, or rows.
+    r"""The sections of a package's `lexicon.txt`: words separated by spaces, regular expressions one per line, or rows.
 
-    `{name}` in an expression stands for any of those of another section; an indented
-    line continues the one above. What stands behind a section's name: `\b`, all of it
-    is at the bounds of words; i, m, s, x, its flags. `# `: a comment.
+    `{name}` in an expression stands for any expression of that section; an indented
+    line continues the previous one. After a section's name, `\b` puts word boundaries
+    around the whole, and i, m, s, x are its flags. `# ` begins a comment.
     """
 
     def __init__(self, package: str) -> None:
@@ -39,7 +39,7 @@ class Lexicon:
 
     @cache  # noqa: B019 - as above
     def table(self, section: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the rows of a section by what stands before their colon: `dawn: first light, cockcrow`."""
+        """Return the rows of a section by the key before their colon: `dawn: first light, cockcrow`."""
         rows = (
             row.partition(": ")
             for row in self._sections()[section][2].splitlines()
@@ -49,16 +49,16 @@ class Lexicon:
 
     @cache  # noqa: B019 - as above
     def keys_by_word(self, section: str) -> Mapping[str, str]:
-        """Return for each word in the rows of a section what stands before its row's colon."""
+        """Return the key of each word in the rows of a section."""
         rows = self.table(section).items()
         return {word: key for key, words in rows for word in words}
 
     def expression(self, section: str) -> re.Pattern[str]:
-        """Return the pattern of a section for modules to import, compiled once one of its methods is asked for."""
+        """Return the pattern of a section, compiled when one of its methods is first used."""
         return made_later(lambda: self.compile_section(section, {}))
 
     def expressions(self, module: str, **parts: str) -> Expressions:
-        """Return the patterns of the sections `[module ...]`; `parts`: expressions by name that only code can give."""
+        """Return the patterns of the sections `[module ...]`; `parts`: named expressions that are computed in code."""
         return Expressions(
             self, module, {name.replace("_", " "): text for name, text in parts.items()}
         )
@@ -66,7 +66,7 @@ class Lexicon:
     def compile_section(
         self, section: str, parts: Mapping[str, str]
     ) -> re.Pattern[str]:
-        """Return the pattern of a section; `parts`: expressions for names without a section."""
+        """Compile the pattern of a section; `parts`: expressions for names without a section."""
 
         def fill(name: str) -> str:
             text = "|".join(
@@ -82,7 +82,7 @@ class Lexicon:
 
 
 class Expressions:
-    """The patterns of one module as attributes; each is compiled when it is first used, for a run needs few."""
+    """The patterns of one module as attributes, each compiled on first use, as a run needs few."""
 
     def __init__(self, lexicon: Lexicon, module: str, parts: Mapping[str, str]) -> None:
         self._lexicon = lexicon

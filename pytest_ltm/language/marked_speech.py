@@ -1,4 +1,4 @@
-"""What of a reply with marks is speech: all but thoughts, tool calls and what follows the end of the turn."""
+"""The speech in a marked-up reply: all but thoughts, tool calls and everything after the end of the turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_ltm.language.structured import is_yaml_answer, without_yaml_thoughts
 
 
 def strip_marked(text: str, tags: Sequence[str]) -> str:
-    """Return one pass over a text: what it says without what its marks hide; `tags`: as `speech` has them."""
+    """Return a text after one pass of removing what its marks hide; `tags`: as in `speech`."""
     own = frozenset(map(_fold_tag_name, tags))
     for part in (
         _final_channel,
@@ -32,7 +32,7 @@ def strip_marked(text: str, tags: Sequence[str]) -> str:
 
 RE = LEXICON.expressions("speech")
 
-# --- Marks: anything in brackets that may open, close or end something.
+# --- Marks: anything bracketed that may open, close or end something.
 
 _PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;", "\u2039": "\u203a"}
 _SHORT_TAG = 3
@@ -41,7 +41,7 @@ _Kind = Literal["hidden", "token", "channel", "plain", "unknown"]
 
 
 class Mark(Struct, frozen=True):
-    """A mark of a format: where it stands, its kind, and its part in a pair."""
+    """A mark of a format: its position, its kind, and its role in a pair."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class Mark(Struct, frozen=True):
     kind: _Kind
     role: _Role
     angled: bool
-    """Whether it can only be a mark: square and curly brackets count as marks in pairs alone."""
+    """Whether it is surely a mark: square and curly brackets count only in pairs."""
 
 
 def _fold_tag_name(name: str) -> str:
@@ -82,8 +82,8 @@ def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
         kind = "plain" if before == after else _kind_of_channel(match, role)
     elif name in own or name == "unused95":
         kind = "hidden"
-    # markup before thoughts: `<summary>` is a page's, though some agents think in a tag
-    # of that name
+    # markup is checked before thoughts: `<summary>` is HTML, though some agents think
+    # in such a tag
     elif not pipe and _is_markup(core):
         kind = "token" if name == "s" else "plain"
     elif RE.thought.search(core) or RE.tool.search(core):
@@ -98,7 +98,7 @@ def _is_markup(name: str) -> bool:
 
 
 def _kind_of_channel(match: re.Match[str], role: _Role) -> _Kind:
-    """Return the kind of a mark of an asymmetric pair: `<|channel>` says after it whether thoughts follow."""
+    """Return the kind of an asymmetric mark: the word after `<|channel>` says whether thoughts follow."""
     if role == "closes":
         return "hidden"
     named = RE.named.match(match.string, match.end())
@@ -112,11 +112,11 @@ def _kind_of_channel(match: re.Match[str], role: _Role) -> _Kind:
 
 
 def _without_blocks(text: str, *, own: Collection[str]) -> str:
-    """Return a text without hidden blocks, and without the end of the turn and what follows it."""
+    """Return a text without hidden blocks, and without everything from the end of the turn on."""
     marks: list[Mark] = []
     for match in RE.mark.finditer(text):
         first, last = match.span()
-        # a tag between backticks is spoken of, not used
+        # a tag between backticks is mentioned, not used
         is_code = text[first - 1 : first] == text[last : last + 1] == "`"
         if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
             marks.append(_classify_mark(match, own))
@@ -127,7 +127,7 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
         if mark.angled or mark.kind == "token" or mark.name in closed
     ]
     spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
-    # tags of any name are taken for thoughts only where no known ones were
+    # unknown tags count as thoughts only if there are no known ones
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
@@ -141,8 +141,7 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
             continue
         kept.append(text[at:start])
         spoken = spoken or bool(kept[-1].strip())
-        # the first token after anything spoken ends the turn; one before it only opens
-        # it
+        # the first token after any speech ends the turn; an earlier one only opens it
         if is_token and spoken:
             return "".join(kept)
         header = RE.header.match(text, end) if is_token else None
@@ -153,7 +152,8 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
 def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
     """Return the outermost spans of hidden blocks.
 
-    What is never closed lasts to the end; what a mark only closes began with the reply.
+    An unclosed block lasts until the end; a block that is only closed begins with the
+    reply.
     """
     spans: list[tuple[int, int]] = []
     depth = start = closed = 0
@@ -189,7 +189,7 @@ _FEWEST_WORDS = 5
 
 
 def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
-    """Return the block in tags of any name that a reply begins with, where plain text or a frame follows it."""
+    """Return the span of an opening block in unknown tags that is followed by plain text or a frame."""
     closing = next((mark for mark in marks if mark.role == "closes"), None)
     if closing is None:
         return []
@@ -214,7 +214,7 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _final_channel(text: str) -> str:
-    """Return what was said on the channel for answers, where a reply has channels."""
+    """Return the answer channel's content if a reply has channels."""
     opened = list(RE.channel.finditer(text))
     if not opened:
         bare = RE.bare_channels.match(text)
@@ -259,7 +259,7 @@ def _without_details(text: str) -> str:
 
 
 def _without_preface(text: str) -> str:
-    """Return a text without the thoughts that a cloud, a quotation, brackets or a last line of theirs marks."""
+    """Return a text without leading thoughts in a cloud, a quotation or brackets, or ended by a closing line."""
     for pattern in (RE.cloud, RE.quoted_thought):
         if match := pattern.match(text):
             text = text[match.end() :]
@@ -273,14 +273,14 @@ def _without_preface(text: str) -> str:
     closing = opening[::-1].replace("(", ")").replace("[", "]")
     end = text.find(closing + "\n", match.end())
     rest = text[end + len(closing) :] if end >= 0 else ""
-    # a few words in brackets are said: "(sorry)"; a paragraph of them before the answer
-    # is thought
+    # a few words in brackets are speech: "(sorry)"; a paragraph before the answer is a
+    # thought
     is_thought = len(text[match.end() : end].split()) >= _FEWEST_WORDS
     return rest if rest.strip() and is_thought else text
 
 
 def _without_sections(text: str) -> str:
-    """Return a text without sections that a label calls thoughts, calls or questions."""
+    """Return a text without sections labelled as thoughts, calls or questions."""
     text = _without_preface(text)
     labels = [match for match in RE.label.finditer(text) if _is_short(match["label"])]
     if not labels:
@@ -298,8 +298,7 @@ def _without_sections(text: str) -> str:
     if len(finals) == 1 and RE.thinks_aloud.match(text):
         return text[finals[0].end() :].strip() or text
     first = labels[0]["label"].lower()
-    # in a list of several questions a label is repeated: there it is what the agent
-    # asks
+    # a repeated label belongs to a list of questions that the agent asks
     alone = sum(match["label"].lower() == first for match in labels) == 1
     leads_up = answers == labels[1:] and len(answers) == 1
     hides = (
@@ -315,10 +314,10 @@ def _without_sections(text: str) -> str:
 
 
 def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
-    """Return a text up to where, after something was said, a label is one of thoughts and nothing else.
+    """Return a text without its last section if that is labelled as thoughts and follows speech.
 
-    What is said before the label of an answer only leads up to it; a later paragraph
-    that concludes ("Therefore, ...") is said again.
+    If an answer's label follows, everything before it is dropped; a later paragraph
+    that concludes ("Therefore, ...") is kept.
     """
     answers = [match for match in labels if RE.final.fullmatch(match["label"])]
     for match in labels:
@@ -334,13 +333,14 @@ def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
 
 
 def _leads_up(text: str, labels: Sequence[re.Match[str]]) -> bool:
-    """Return whether a first section of two leads up to the second, whatever their labels.
+    """Return whether the first of two sections is only a lead-up to the second, whatever their labels.
 
-    It is prose, speaks to nobody, and has named what the shorter one at the end says.
+    It is prose, does not address the user, and has named the content of the shorter
+    last section.
     """
     if len(labels) != 2 or text[: labels[0].start()].strip():
         return False
-    # longer ones are said: "It was not this: …"
+    # longer labels are speech: "It was not this: …"
     if any(len(match["label"].split()) > _LONGEST_NAME for match in labels):
         return False
     first = text[labels[0].end() : labels[1].start()]
@@ -349,7 +349,7 @@ def _leads_up(text: str, labels: Sequence[re.Match[str]]) -> bool:
         return False
     named = RE.named_in.findall(last)
     if not named:
-        # a script without capitals: what is said again is told by pairs of its letters
+        # in a script without capitals, pairs of letters show what is repeated
         pairs = {
             last[at : at + 2] for at in range(len(last) - 1) if ord(last[at]) > 0x2FFF
         }
@@ -363,7 +363,7 @@ _LONGEST_NAME = 2
 
 
 def _is_prose(section: str) -> bool:
-    """Return whether a section is a sentence that ends: not a list of names, of which most words are capitalised."""
+    """Return whether a section is a complete sentence, not a list of mostly capitalised names."""
     words = section.split()
     if len(words) < _FEWEST_WORDS or section.rstrip()[-1] not in ".!?":
         return False
@@ -381,7 +381,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def _without_calls(text: str) -> str:
-    """Return a text without printed calls of tools, and lines that say that one is running."""
+    """Return a text without printed tool calls, and lines that say that one is running."""
     if RE.call_alone.match(text):
         return ""
     if call := RE.labelled_call.search(text):
@@ -394,7 +394,7 @@ def _without_calls(text: str) -> str:
         text = text[status.end() :]
     parts = list[str]()
     at = 0
-    # bounded: to decode from each bracket of a text takes quadratic time
+    # bounded: decoding from each bracket of a text would take quadratic time
     for match in list(RE.json_call.finditer(text))[:12]:
         start = match.start("json")
         if match.start() < at:
@@ -412,7 +412,7 @@ def _without_calls(text: str) -> str:
 
 
 def _is_call(value: Any) -> bool:
-    """Return whether a JSON value is a call: it names a function with its arguments, and holds nothing else."""
+    """Return whether a JSON value is only a call: a function's name with its arguments."""
     if isinstance(value, list):
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
@@ -426,21 +426,21 @@ def _is_call(value: Any) -> bool:
 
 
 def _is_plain(fields: dict[str, Any]) -> bool:
-    """Return whether beside what is called, and with what, an object has nothing but what a program notes."""
+    """Return whether an object has only a call's name, arguments and a program's notes."""
     return all(
         RE.called.search(name) or RE.argument.search(name) or RE.noted.fullmatch(name)
         for name in fields
     )
 
 
-# --- What somebody else says.
+# --- Other speakers.
 
 
 def _without_next_turn(text: str) -> str:
-    """Return a text up to where the label of a role begins a line, after something was said.
+    """Return a text up to the first line that begins with a role's label, if speech precedes it.
 
-    A label that a colon leads up to is quoted, and so is what stands in a fence or in
-    quotation marks.
+    A label introduced by a colon is quoted, and so is one in a fence or in quotation
+    marks.
     """
     if RE.role_alone.match(text):
         return ""
@@ -456,7 +456,7 @@ def _without_next_turn(text: str) -> str:
 
 
 def _without_dialogue(text: str) -> str:
-    """Return a text up to where two others speak, whatever their labels, after something plain was said."""
+    """Return a text up to a dialogue between two others, whatever their labels, if plain speech precedes it."""
     dialogue = RE.dialogue.search(text)
     if dialogue is None:
         return text

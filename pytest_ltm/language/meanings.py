@@ -1,4 +1,4 @@
-"""Words by what they mean: one key for words that mean the same, and which words say little."""
+"""Words by meaning: one key for all words with the same meaning, and words that mean little."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _SAME = {
     for first, others in LEXICON.table("same meaning").items()
     for word in (first, *others)
 }
-# An answer may leave these out, and does not become another one by them.
+# An answer may leave these out without becoming another one.
 LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
-# Words with which an answer says that it is one.
+# Words that introduce an answer.
 FRAME = frozenset(map(word_stem, LEXICON.words("frame meanings")))
 _ROOT = 5
 
 
 def meaning_key(word: str) -> str:
-    """Return what a word, in plain form, has in common with all that mean the same."""
+    """Return the key that a word, in plain form, shares with its synonyms."""
     stem = word_stem(word)
     return _SAME.get(stem, stem)
 
@@ -43,14 +43,14 @@ def telling_keys(text: str) -> list[str]:
 
 
 def compound_keys(text: str) -> frozenset[str]:
-    """Return the keys of each two neighbours of a text, written as one word."""
+    """Return the keys of each pair of neighbouring words, joined into one."""
     return frozenset(
         meaning_key(first + second) for first, second in pairwise(plain_words(text))
     )
 
 
 def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
-    """Return which of the wanted keys are among those of a text, in another form or two of them as one word, too."""
+    """Return the wanted keys among a text's, also in another form or joined in pairs."""
     keys = frozenset(texts)
     joined = {key for pair in pairwise(wanted) if "".join(pair) in keys for key in pair}
     return frozenset(
@@ -61,10 +61,10 @@ def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
 
 
 def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]:
-    """Return which of the wanted words are among those of a text; a long one with a wrong letter if all others are."""
+    """Return the wanted words among a text's; if only one long word is missing, it may have a wrong letter."""
     same = frozenset(wanted).intersection(texts)
     left = [word for word in wanted if word not in same]
-    # with a letter wrong, a shorter word is another one
+    # a shorter word with a wrong letter is another word
     if (
         same
         and len(left) == 1
@@ -76,13 +76,13 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
 
 
 def is_of_root(key: str, other: str) -> bool:
-    """Return whether two words are of one root: they begin with the same letters, that are most of the longer one."""
+    """Return whether two words have the same root: they share most of the longer one's letters, from the first."""
     shared = Prefix.similarity(key, other)
     return key.isalpha() and shared >= max(_ROOT, 0.7 * max(len(key), len(other)))
 
 
 def is_like(key: str, other: str) -> bool:
-    """Return whether two words may be meant alike: they begin alike, or one may be the other misspelled."""
+    """Return whether two words may mean the same: they begin alike, or one may be a misspelling of the other."""
     if Prefix.similarity(key, other) >= 4:
         return True
     return len(key) > _ROOT and Indel.normalized_similarity(key, other) >= 0.65

@@ -16,17 +16,17 @@ from pytest_ltm.language.talk import Topic, without_talk
 def normalize(
     speech: str, *, objects_within: bool = True, question: str = "", expected: str = ""
 ) -> str:
-    """Return the normal form of what an agent said; "" only for what is blank. Idempotent, in linear time.
+    """Return the normal form of an agent's speech; "" only for blank text. Idempotent, in linear time.
 
-    A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if
-    they are talk, at the beginning or the end, and something else remains.
-    `objects_within`: an object among prose is read as the answer that it names.
-    `question`, `expected`: where they are known, their words are no talk.
+    A frame (a fence, a tag, a label) is removed if it encloses everything; unmarked
+    words only if they are talk at the beginning or the end and something else remains.
+    `objects_within`: replace an object in prose with the answer that it names.
+    `question`, `expected`: if known, their words do not count as talk.
     """
     topic = Topic(question, expected)
 
     def simplify(text: str) -> str:
-        # typography first: the others look for plain quotes and dashes
+        # typography first: the other steps expect plain quotes and dashes
         frames = (
             partial(read_answer, within=objects_within),
             _without_tags,
@@ -41,7 +41,8 @@ def normalize(
         )
         typography = (plain_type, _without_pictures, _unwrap)
         for part in (*typography, *frames, *about):
-            # what would leave nothing is no layer around an answer, it is the answer
+            # a step that would leave nothing has found the answer, not a layer around
+            # it
             text = part(text.strip()).strip() or text
         return text.strip()
 
@@ -65,7 +66,7 @@ _TYPES = str.maketrans(
 
 
 def plain_type(text: str) -> str:
-    """Return a text with plain blanks, quotes, dashes, letters and line ends, and without entities."""
+    """Return a text with plain spaces, quotes, dashes, letters and line ends, and without entities."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
         text = RE.invisible.sub("", text).translate(_TYPES)
@@ -79,13 +80,14 @@ def _without_pictures(text: str) -> str:
     return text if text.isascii() else RE.pictures.sub("", text.strip())
 
 
-# Narrower than this nobody has prose wrapped, and of fewer lines that cannot be told.
+# Prose is not wrapped at a narrower width; fewer lines are too few to recognise
+# wrapping.
 _NARROWEST = 24
 _FEWEST = 3
 
 
 def _unwrap(text: str) -> str:
-    """Return a text without the line ends of a fixed width, of which each is where the next word had no room."""
+    """Return a text without fixed-width wrapping: line ends where the next word did not fit."""
     if "\n" not in text:
         return text
     return "\n\n".join(map(_unwrap_paragraph, RE.paragraph_end.split(text)))
@@ -105,7 +107,7 @@ def _unwrap_paragraph(text: str) -> str:
 
 
 def _has_no_room(pair: tuple[str, str], width: int) -> bool:
-    """Return whether the first word of a second line would make the first one wider."""
+    """Return whether the second line's first word would not have fitted on the first."""
     first, second = pair
     return len(first) + 1 + len(second.split(" ")[0]) > width
 
@@ -129,7 +131,7 @@ def _without_tags(text: str) -> str:
 
 
 def strip_struck(text: str) -> str:
-    """Return a text without what it strikes out."""
+    """Return a text without struck-out parts."""
     if "~~" in text or "<" in text:
         return RE.struck.sub(" ", text)
     return text
@@ -158,7 +160,7 @@ def _without_math(text: str) -> str:
 
 
 def _strip_wrapping(text: str) -> str:
-    """Return what one pair of marks encloses, if it encloses all and stands nowhere else, without its label."""
+    """Return the content of a pair of marks that encloses the whole text and occurs nowhere else, without its label."""
     for opening, closing in _PAIRS:
         inner = text[len(opening) : -len(closing)]
         if not (text.startswith(opening) and text.endswith(closing) and inner.strip()):
@@ -173,17 +175,17 @@ def _strip_wrapping(text: str) -> str:
     for pattern in (RE.heading, RE.prefix):
         match = pattern.match(text)
         label = next(filter(None, match.groups())) if match else ""
-        # other words before a colon belong to the answer: "Bus: line 4"
+        # other words before a colon are part of the answer: "Bus: line 4"
         if match and text[match.end() :].strip() and RE.own_label.fullmatch(label):
             text = text[match.end() :]
     return text
 
 
-# --- What a program reports beside an answer.
+# --- A program's reports around an answer.
 
 
 def _without_reports(text: str) -> str:
-    """Return a text without lines of traces, status lines at its ends, and what may be asked next."""
+    """Return a text without trace lines, status lines at its ends, and suggested next questions."""
     if "\n" not in text:
         return text
     text = RE.trace.sub("", text).strip()
@@ -197,7 +199,7 @@ def _without_reports(text: str) -> str:
 
 
 def _reports_status(line: str) -> bool:
-    """Return whether a line has nothing but numbers with what programs count of their work."""
+    """Return whether a line has only a program's counts and statistics."""
     if RE.tokens_counted.search(line):
         return True
     words = _simple_words(line).split()
@@ -216,14 +218,14 @@ def _without_citations(text: str) -> str:
         return text
     text = RE.footnote.sub("", text)
     shorter = _strip_sources(text)
-    # what has more of them before it is no list at the end, but what the text is made of
+    # if more lists precede it, they are the text itself, not an appended list
     if _strip_sources(shorter) == shorter:
         text = shorter
     return RE.told_at_end.sub("", RE.cites.sub("", text))
 
 
 def _strip_sources(text: str) -> str:
-    """Return a text without the list of sources that ends it; one further up is part of the answer."""
+    """Return a text without its final list of sources; an earlier list is part of the answer."""
     for header in RE.sources.finditer(text, max(0, len(text) - _LONGEST_LIST)):
         items = RE.source_item_start.split(text[header.end() :].strip())
         if all(RE.source_item.fullmatch(item.strip()) for item in items):

@@ -1,4 +1,4 @@
-"""Numbers in words, also in times and rates, as digits: one reading serves all ways of writing them."""
+"""Number words as digits, also in times and rates, so that one reader handles every notation."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ SMALL_NUMBERS |= {word: n * 10 for n, word in enumerate(TENS, start=2)}
 _OTHER_WORDS = {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
 # Numbers written as one word.
 NUMBERS = SMALL_NUMBERS | _OTHER_WORDS
-# Those words that hardly mean anything but their number.
+# Words that hardly ever mean anything but their number.
 COUNTS = {word: n for word, n in SMALL_NUMBERS.items() if word != "one"}
 _LAST_ORDINAL = 15
-# Days of a month, as dates have them in words.
+# Days of the month in words.
 DAYS = {word: n for n, word in enumerate(_ORDINAL_WORDS, start=1)}
-# Those that count things, too.
+# Ordinals that count things, too.
 ORDINALS = {word: n for word, n in DAYS.items() if n <= _LAST_ORDINAL}
 _SINGLE = ORDINALS | COUNTS
 
 
 def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
-    """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
+    """Yield the words, with numbers and ordinals in digits: "twenty", "three" becomes "23"."""
     at = 0
     while at < len(some_words):
         if some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal():
-            # as most do not
+            # the usual case: not a number
             yield some_words[at]
             at += 1
             continue
@@ -38,7 +38,7 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
         if used and some_words[at + used : at + used + 1] == ["hundred"]:
             link = used + 1 + (some_words[at + used + 1 : at + used + 2] == ["and"])
             rest, more = _below_hundred(some_words, at + link)
-            # "and" behind a bare "two hundred" belongs to what follows, not to the
+            # the "and" after a bare "two hundred" belongs to the next word, not to the
             # number
             if more:
                 value = value * 100 + rest
@@ -55,7 +55,7 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     if value is None:
         return 0, 0
     following = some_words[at + 1] if at + 1 < len(some_words) else ""
-    # a bare "one" is seldom a number, but it is in twenty-one
+    # a bare "one" is seldom a number, except in twenty-one
     unit = 1 if following == "one" else _single_number(following)
     if some_words[at] in TENS and unit is not None and 1 <= unit <= 9:
         return (value + unit, 2)
@@ -84,12 +84,12 @@ RE = LEXICON.expressions(
 
 
 def write_digits(text: str) -> str:
-    """Return the text in lower case, with digits where its numbers are of several words; no bold, no apostrophes.
+    """Return the text in lower case, with multi-word numbers in digits; no bold, no apostrophes.
 
-    Halves are decimals ("four and a half hours", "half an hour"), times of day clock
-    times ("half past six"), large numbers whole ("twelve hundred"), rates of one form
-    ("per week", "weekly" and "every week" are "1 time a week"). Single words ("seven")
-    stay. Doing it twice changes nothing more.
+    Halves become decimals ("four and a half hours", "half an hour"), times of day clock
+    times ("half past six"), large numbers integers ("twelve hundred"), and rates get
+    one form ("per week", "weekly" and "every week" become "1 time a week"). Single
+    words ("seven") stay. Idempotent.
     """
 
     def large_number(match: re.Match[str]) -> str:
@@ -115,7 +115,7 @@ def write_digits(text: str) -> str:
         r"\1 minutes \2 seconds", RE.hours_minutes.sub(r"\1 hours \2 minutes", plain)
     )
     plain = RE.name.sub(lambda result: _NAMED[result[0]], RE.grouped.sub("", plain))
-    # large numbers before small ones, which are their parts
+    # large numbers before the small ones, which are parts of them
     plain = RE.large.sub(large_number, plain)
     plain = RE.units_and_a_half.sub(
         lambda result: f"{_small_number(result[1]) + 0.5:g} {result[2]}s", plain
@@ -145,7 +145,7 @@ def _small_number(word: str) -> int:
 
 
 def _uniform_rates(plain: str) -> str:
-    """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
+    """Return the text with rates in one form: `3 times a week`, or `1 time a week` if no count precedes."""
     parts = []
     end = 0
     for match in RE.per.finditer(plain):

@@ -1,4 +1,4 @@
-"""How far two texts overlap: ROUGE and BLEU, bounded in time."""
+"""The overlap of two texts: ROUGE and BLEU, in bounded time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rapidfuzz.distance import LCSseq
 from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.language.porter import porter_stem
 
-# Characters compared; a longer text is cut, for ROUGE-L takes time with the product of
+# Characters compared; longer texts are cut, as the time of ROUGE-L is the product of
 # both lengths.
 LIMIT = 20_000
 _WORD = lazy_pattern(r"\w+")
 _ASCII_WORD = lazy_pattern("[a-z0-9]+")
 _ORDERS = (1, 2, 4)
-# The count of n-grams that stands for none.
+# The count used in place of zero shared n-grams.
 _SMOOTHED = 0.1
 
 
 def rouge_l(target: str, text: str) -> float:
-    """Return the f-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of a sentence and a text: that of rouge-score."""
+    """Return the F-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of two texts, as rouge-score computes it."""
     wanted = _stemmed_words(target)
     given = _stemmed_words(text)
     shared = LCSseq.similarity(wanted, given)
@@ -36,19 +36,19 @@ def rouge_l(target: str, text: str) -> float:
 
 def _stemmed_words(text: str) -> list[str]:
     words = _ASCII_WORD.findall(text[:LIMIT].lower())
-    # as rouge-score does: it stems no word of three letters or fewer
+    # rouge-score does not stem words of three letters or fewer
     return [porter_stem(word) if len(word) > 3 else word for word in words]
 
 
 def rouge_scores(target: str, text: str) -> dict[str, float]:
-    """Return `rouge1`, `rouge2` and `rougeL`: the f-measures of the rouge-score library, Porter-stemmed."""
+    """Return `rouge1`, `rouge2` and `rougeL`: the F-measures of the rouge-score library, Porter-stemmed."""
     result = make_rouge_scorer().score(target[:LIMIT], text[:LIMIT])
     return {name: float(score.fmeasure) for name, score in result.items()}
 
 
 @cache
 def make_rouge_scorer() -> Any:
-    """Return the scorer of the rouge-score library; ConfigurationError if that is not installed."""
+    """Create the scorer of the rouge-score library; ConfigurationError if it is not installed."""
     try:
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError as error:
@@ -59,10 +59,10 @@ def make_rouge_scorer() -> Any:
 
 
 def bleu_scores(target: str, text: str) -> dict[str, float]:
-    """Return `bleu1`, `bleu2` and `bleu4` of one sentence: words in lower case, smoothed where no n-gram is shared.
+    """Return the sentence scores `bleu1`, `bleu2` and `bleu4`, lower-cased, smoothed if no n-gram is shared.
 
-    Papineni et al., 2002; the smoothing adds 0.1 to counts of 0 (method 1 of Chen and
-    Cherry, 2014).
+    Papineni et al., 2002; the smoothing replaces counts of 0 with 0.1 (method 1 of Chen
+    and Cherry, 2014).
     """
     wanted, said = (_WORD.findall(each[:LIMIT].casefold()) for each in (target, text))
     if set(wanted).isdisjoint(said):
@@ -76,7 +76,7 @@ def bleu_scores(target: str, text: str) -> dict[str, float]:
 
 
 def _ngram_precision(wanted: list[str], said: list[str], size: int) -> float:
-    """Return the share of n-grams of an answer that the wanted text has, each as often as there."""
+    """Return the clipped n-gram precision of an answer."""
     there, here = (
         Counter(zip(*(words[start:] for start in range(size)), strict=False))
         for words in (wanted, said)

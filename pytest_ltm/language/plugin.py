@@ -1,4 +1,4 @@
-"""What of a reply is speech, by the marks of its format."""
+"""The hook that extracts the speech from a reply by the marks of its format."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The stemmer that ROUGE and LoCoMo's F1 were published with: Porter's, as NLTK extends it.
+"""The stemmer with which ROUGE and LoCoMo's F1 were published: Porter's, as extended by NLTK.
 
 M. F. Porter, "An algorithm for suffix stripping", Program 14 (3), 1980. NLTK adds a
-pool of irregular words, three endings of step 2, and keeps short words readable.
+pool of irregular words and three endings of step 2, and keeps short words readable.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import pairwise
 from pytest_ltm.language.lexicon import LEXICON
 
 _IRREGULAR = LEXICON.keys_by_word("porter irregular")
-# Endings of three steps, in the order in which they are tried; of two of them with what
-# replaces them.
+# Endings of three steps, in the order of trial; for two of them with their
+# replacements.
 _STEP_2 = LEXICON.table("porter step two")
 _STEP_3 = LEXICON.table("porter step three")
 (_STEP_4,) = LEXICON.table("porter step four").values()
@@ -55,7 +55,7 @@ def _cut_past(word: str) -> str:
 
 
 def _complete_stem(stem: str) -> str:
-    """Return what a stem looks like once `ed` or `ing` is cut: hop(p), fil(e)."""
+    """Complete a stem after `ed` or `ing` is cut: hop(p), fil(e)."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     if _ends_double_consonant(stem):
@@ -85,7 +85,7 @@ def _step_3(word: str) -> str:
 
 
 def _replace_ending(word: str, endings: Mapping[str, tuple[str, ...]]) -> str:
-    """Replace the first ending that a word has, unless too little would be left."""
+    """Replace the first matching ending, unless too little of the word would remain."""
     for ending, (replacement,) in endings.items():
         if word.endswith(ending):
             stem = word[: -len(ending)]
@@ -114,7 +114,7 @@ def _step_5(word: str) -> str:
 
 
 def _consonants(word: str) -> list[bool]:
-    """Return of each letter whether it is a consonant; `y` is one unless it follows one."""
+    """Return whether each letter is a consonant; `y` is one unless it follows one."""
     consonants: list[bool] = []
     for letter in word:
         if letter == "y":
@@ -129,7 +129,7 @@ def _has_vowel(stem: str) -> bool:
 
 
 def _measure(stem: str) -> int:
-    """Return how many times a consonant follows a vowel: the `m` of the paper."""
+    """Return how often a consonant follows a vowel: the `m` of the paper."""
     consonants = _consonants(stem)
     return sum(after and not before for before, after in pairwise(consonants))
 
@@ -139,7 +139,7 @@ def _ends_double_consonant(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Return whether a word ends in consonant, vowel, consonant: the `*o` of the paper."""
+    """Return whether a word ends in consonant, vowel, consonant: the paper's `*o`."""
     consonants = _consonants(word)
     if len(word) == 2:
         return consonants == [False, True]

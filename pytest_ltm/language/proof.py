@@ -1,7 +1,7 @@
-"""What an answer proves: that it asserts one of several values, refuses, hedges or recites; or that this is unclear.
+"""Proofs: whether an answer asserts one of several values, refuses, hedges, recites, or is unclear.
 
-A proof never knows which value is expected. What it cannot prove it leaves unclear,
-with the values that may be meant.
+A proof never knows which value is expected. If it cannot decide, it is unclear and has
+the values that may be meant.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from pytest_ltm.language.recital import (
 if TYPE_CHECKING:
     Finder = Callable[[str], Sequence[Mention]]
 
-# So many places, the last ones, are looked at.
+# The maximum number of mentions examined: the last ones.
 _MOST = 60
 State = Literal["asserts", "refuses", "hedges", "recites", "unclear"]
 
 
 class Proof(Struct, frozen=True):
-    """What an answer proves of some values."""
+    """The proof of an answer about some values."""
 
     state: State
     reason: str
     value: str = ""
-    """What it asserts; "": something that is none of the values."""
+    """The asserted value; "": something that is none of the values."""
     possible: frozenset[str] = frozenset()
     """The values that an unclear answer may mean; empty: any of them."""
 
     def answers(self, expected: Collection[str] | str) -> bool | None:
-        """Return whether the answer asserts an expected value; None: neither is proven."""
+        """Return whether the answer asserts an expected value; None if neither is proven."""
         wanted = {expected} if isinstance(expected, str) else set(expected)
         if self.state == "unclear":
             if not self.possible or self.possible & wanted:
@@ -73,7 +73,7 @@ class Proof(Struct, frozen=True):
 def prove(  # noqa: PLR0911 - one kind of answer, one line
     answer: str, values: Sequence[str] | Finder, *, question: str = ""
 ) -> Proof:
-    """Return what an answer, in normal form, proves.
+    """Return the proof of an answer in normal form.
 
     Args:
         answer: The answer.
@@ -86,7 +86,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     said = last_word(answer, lambda part: bool(find(normalize_text(part))))
     text = trim_flood(normalize_text(said), find)
     named = list(find(text))[-_MOST:]
-    # before anything else: a recital names the right value, too
+    # checked first: a recital names the right value, too
     if idle := _prove_idle(answer, find):
         return idle
     if not named:
@@ -121,7 +121,7 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
 
 
 def _prove_idle(answer: str, find: Finder) -> Proof | None:
-    """Return the proof of what looks like an answer, and is none; a conclusion in words of its own is one."""
+    """Return the proof of a non-answer: a recital, a list or an example; None if it has its own conclusion."""
     text = normalize_text(answer)
     named = find(text)
     several = len({mention.value for mention in named}) > 1
@@ -146,7 +146,7 @@ RE = LEXICON.expressions("proof")
 
 
 def is_readable(text: str) -> bool:
-    """Return whether a text is in a script that the rules read."""
+    """Return whether the rules can read a text's script."""
     return text.isascii() or RE.unread.search(text) is None
 
 
@@ -155,7 +155,7 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
         return Proof("refuses", "tells nothing")
     if not is_readable(answer) or not is_english(answer):
         return Proof("unclear", UNREAD)
-    # what has more than two telling words may be said in others
+    # a value of more than two distinctive words may be rephrased
     if callable(values):
         long = []
     else:
@@ -165,11 +165,11 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
     return Proof("asserts", "names none of what could be meant")
 
 
-# --- The shape of what is named.
+# --- The shape of the text around the mentions.
 
 
 def _usual_value(text: str, named: Sequence[Mention]) -> str:
-    """Return which of several values a levelled text says to be usual, "" if none or several."""
+    """Return the one of several values that a normalized text calls usual, "" if none or several."""
     if len({mention.value for mention in named}) == 1:
         return ""
     around = (
@@ -208,7 +208,7 @@ _PLAIN = frozenset(map(word_stem, (*STOP_WORDS, *_MOSTLY_IDLE)))
 def _by_shape(  # noqa: C901, PLR0911 - as above
     text: str, named: Sequence[Mention], question: str
 ) -> Proof:
-    """Return what the places of the values in a levelled text prove."""
+    """Return the proof by the positions of the values in a normalized text."""
     named = [
         mention for mention in named if not RE.given_up.match(text, mention.end)
     ] or named
@@ -273,7 +273,7 @@ def _prove_single(
 
 
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
-    """Return whether a levelled text leaves a choice of two values, one of which is `value` if that is not ""."""
+    """Return whether a normalized text leaves a choice of two values; one must be `value` unless that is ""."""
     ordered = sorted(named, key=lambda mention: mention.start)
     return any(
         second.start - first.end < _NEAR
@@ -288,9 +288,9 @@ _FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
 
 
 def _opening(text: str, named: Sequence[Mention]) -> str:
-    """Return the value that is all of the first sentence of a levelled text, if others say more; else "".
+    """Return the value that alone makes up the first sentence, if later mentions are in longer sentences; else "".
 
-    A name may have its kind behind it: "the Velmere foundry".
+    A name may be followed by its kind: "the Velmere foundry".
     """
     first = RE.stop.split(text, maxsplit=1)[0]
     inside = {mention.value for mention in named if mention.end <= len(first)}
@@ -315,10 +315,10 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
 def _prove_conclusion(
     text: str, named: Sequence[Mention], answer: str = ""
 ) -> Proof | None:
-    """Return what the last sentence of a levelled text that concludes something names alone.
+    """Return the proof by the last concluding sentence with a single value; None if there is none.
 
-    `answer`: the text as it came in; a sentence that had been told before does not
-    conclude anything.
+    `answer`: the original text; a sentence told to the agent before is not a
+    conclusion.
     """
     for match in (
         *reversed(list(RE.concludes.finditer(text))),
@@ -343,7 +343,7 @@ def _prove_conclusion(
 
 
 def _kept_value(text: str, named: Sequence[Mention]) -> str:
-    """Return the only value that a levelled text does not set aside, "" if none, or several."""
+    """Return the only value that a normalized text does not set aside, "" if none or several."""
     spans = [match.span() for match in RE.aside.finditer(text)]
     ordered = sorted(named, key=lambda mention: mention.start)
     left = {
@@ -360,29 +360,30 @@ def _kept_value(text: str, named: Sequence[Mention]) -> str:
     return left.pop() if len(left) == 1 else ""
 
 
-# --- Values in other forms: in one word or several, in another number, without
-# articles, with a slip.
+# --- Values in other forms: joined or split, in words or digits, without articles,
+# misspelt.
 
 
 def telling_words(value: str) -> list[str]:
-    """Return the words of a value that carry it."""
+    """Return the distinctive words of a value."""
     every = plain_words(value)
     return [word for word in every if word_stem(word) not in _PLAIN] or every
 
 
 def _value_finder(answer: str, values: Sequence[str]) -> Finder:
-    """Return what finds values as they are written, or in other forms in a text that has none as it is written."""
-    # to look for other forms takes time with the answer's words and the values'
+    """Return a finder of values as written, or in other forms if the answer has none as written."""
+    # searching for other forms takes time proportional to the words of the answer and
+    # the values
     literal = len(answer) > 3_000 or bool(find_mentions(normalize_text(answer), values))
 
     def find(text: str) -> list[Mention]:
         kept = _number_mentions(text, values)
         for mention in (find_mentions if literal else loose_mentions)(text, values):
-            # the sign with which a value ends makes it another one: C++, A-
+            # a value's final sign distinguishes it: C++, A-
             wanted = (RE.sign.findall(mention.value[-2:]) or [""])[-1]
             match = RE.sign.match(text, mention.end)
             sign = match[0] if match else ""
-            # behind what is longer than a grade, a minus is a dash
+            # after anything longer than a grade, a minus is a dash
             if sign == wanted or (
                 not wanted and sign == "-" and len(mention.value) > 2
             ):
@@ -393,7 +394,7 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
 
 
 def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
-    """Return where a levelled text has values in other forms."""
+    """Return the mentions of values in other forms in a normalized text."""
     tokens = list(RE.token.finditer(text))
     known = {"".join(plain_words(value)) for value in values}
     mentions: list[Mention] = []
@@ -402,7 +403,7 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
         bare = telling_words(value)
         glued = "".join(every)
         apart = {len(every), 1, 2}
-        # a code may be spelled in three parts, or letter by letter: "B 12 c"
+        # a code may be split in three parts, or letter by letter: "B 12 c"
         if any(map(str.isdigit, glued)):
             apart |= {len(bare), 3, len(glued)}
         sizes = {len(bare), 3, *apart} if glued else ()
@@ -419,7 +420,7 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
                 and joined not in known
                 and all(map(partial(_is_alike, value), spelled, bare))
             )
-            # a code is said in parts, too: "forty-eight seventeen"
+            # a code may be spoken in parts: "forty-eight seventeen"
             number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
             if (joined == glued and size in apart) or alike or number:
                 mentions.append(Mention(part[0].start(), part[-1].end(), value))
@@ -427,7 +428,7 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
 
 
 def _number_mentions(text: str, values: Sequence[str]) -> list[Mention]:
-    """Return where a levelled text has values that are numbers, written otherwise: 21 for twenty-one."""
+    """Return the mentions of numeric values in another notation: 21 for twenty-one."""
     words_of = {value: RE.token.findall(normalize_text(value)) for value in values}
     by_figures = {_figures_of(words): value for value, words in words_of.items()}
     by_figures.pop("", None)
@@ -438,7 +439,7 @@ def _number_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     mentions = []
     place = 0
     while place < len(tokens):
-        # twenty-one is no twenty
+        # twenty-one is not twenty
         spelled = words[place : place + 2]
         if not _figures_of(spelled):
             spelled = spelled[:1]
@@ -452,7 +453,7 @@ def _number_mentions(text: str, values: Sequence[str]) -> list[Mention]:
 
 
 def _figures_of(words: Sequence[str]) -> str:
-    """Return the figures of the one number that words are, "" if they are none."""
+    """Return the digits of the single number that the words form, "" if they form none."""
     figures = list(words_with_digits(words))
     if len(figures) == 1 and figures[0].isdecimal():
         return figures[0]
@@ -460,7 +461,7 @@ def _figures_of(words: Sequence[str]) -> str:
 
 
 def _is_alike(value: str, word: str, meant: str) -> bool:
-    """Return whether a word may be meant as one of a value; a word with a digit is a code, and a name has no plural."""
+    """Return whether a word may be a form of a value's word; codes have no misspellings, names no plural."""
     if word == meant or any(map(str.isdigit, word + meant)):
         return word == meant
     if value[:1].isupper():
@@ -468,11 +469,11 @@ def _is_alike(value: str, word: str, meant: str) -> bool:
     return word_stem(word) == word_stem(meant) or is_misspelt(word, meant)
 
 
-# --- Where nothing is to be told.
+# --- Where no fact is expected.
 
 
 def tells_nothing_new(answer: str) -> bool | None:
-    """Return whether an answer tells nothing; None where it may refuse in words that no rule knows."""
+    """Return whether an answer tells nothing; None if it may refuse in words that no rule knows."""
     text = normalize_text(answer)
     if tells_nothing(text):
         return True

@@ -17,9 +17,9 @@ from pytest_ltm.language.numbers import (
 )
 from pytest_ltm.language.values.amounts import conversion_factor
 
-# Word -> unit, by its id in CLDR if it has one; plurals are known, too.
+# Word -> unit, by its CLDR id if it has one; plurals are recognised, too.
 UNITS = LEXICON.keys_by_word("units")
-# What a unit of time is in minutes, where that is always the same.
+# Minutes of each unit of time with a fixed length.
 MINUTES = {
     "duration-second": 1 / 60,
     "duration-minute": 1,
@@ -38,14 +38,14 @@ class Quantity:
     """An amount.
 
     `unit` is "" for a bare number (also a year), `$` for money, `clock` (minutes of the
-    day; `clock?` where morning or evening is not said), `date` (100 x month + day),
+    day; `clock?` if morning or evening is unclear), `date` (100 x month + day),
     `minutes` for a length of time made of several amounts.
     """
 
     value: float
     unit: str
     start: int = 0
-    """Where it stands in the text, written with digits."""
+    """Its position in the text written with digits."""
     end: int = 0
 
 
@@ -63,10 +63,10 @@ _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
 
 @lru_cache(maxsize=64)
 def read_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
+    """Return the quantities in a text, in order; lengths of several parts come last."""
     plain = write_digits(text)
     times = list(_iter_times(plain))
-    # the figures of a time are no amounts of their own
+    # the digits of a time are not separate amounts
     apart = [
         amount
         for amount in _iter_amounts(plain)
@@ -77,8 +77,8 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
     run: list[Quantity] = []
     for amount in ordered:
         scale = MINUTES.get(amount.unit)
-        # near each other, the larger unit first, amounts of time are one length: 1 hour
-        # and 30 minutes
+        # adjacent amounts of time, larger unit first, are one length: 1 hour and 30
+        # minutes
         near = bool(run) and amount.start - run[-1].start < 24
         if scale is not None and near and scale < MINUTES[run[-1].unit]:
             run.append(amount)
@@ -90,7 +90,7 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _iter_times(plain: str) -> Iterator[Quantity]:
-    """Yield the times of day, the laps (`4:07`) and the days of a text with digits."""
+    """Yield the times of day, laps (`4:07`) and days in a text with digits."""
     for match in RE.clock.finditer(plain):
         hour = int(match[1]) % 12 + 12 * (match[3] == "p")
         yield Quantity(hour * 60 + int(match[2] or 0), "clock", *match.span())
@@ -115,7 +115,7 @@ def _iter_times(plain: str) -> Iterator[Quantity]:
 
 
 def _iter_amounts(plain: str) -> Iterator[Quantity]:
-    """Yield the amounts of a text with digits: first those in digits, then those in words."""
+    """Yield the amounts in a text with digits: those in digits, then those in words."""
     for match in RE.amount.finditer(plain):
         value = float(match["number"].replace(",", ""))
         value *= _THOUSANDS.get((match["thousand"] or "").strip(), 1)
@@ -146,20 +146,20 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
 
 
 def unit_of(word: str | None) -> str:
-    """Return the unit that a word names, "" if none."""
+    """Return the unit that a word names, or ""."""
     return UNITS.get(word or "") or UNITS.get((word or "").removesuffix("s")) or ""
 
 
-# --- When two quantities are the same amount, about the same, or could be compared at
-# all.
+# --- Comparing quantities: equal, roughly equal, or comparable at all.
 
 _FIXED_LENGTHS = frozenset((*MINUTES, "minutes"))
-# A month is 28 to 31 days, and people round: what differs by less may be meant alike.
+# A month has 28 to 31 days, and people round: a smaller difference may be the same
+# amount.
 _ROUGHLY = 0.15
 
 
 def _factor_between(unit: str, other: str) -> float | None:
-    """Return how many of another unit one unit is; None where they measure different things."""
+    """Return the conversion factor between two units; None if they measure different things."""
     ids = ["duration-minute" if name == "minutes" else name for name in (unit, other)]
     if not all("-" in name for name in ids):
         return None
@@ -169,7 +169,7 @@ def _factor_between(unit: str, other: str) -> float | None:
 def holds_amounts(
     accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]
 ) -> bool:
-    """Return whether all quantities of one of the accepted amounts are there."""
+    """Return whether all quantities of one accepted amount are present."""
     return any(
         all(
             any(is_equal_amount(part, other) for other in quantities) for part in wanted
@@ -205,7 +205,7 @@ def is_equal_amount(first: Quantity, second: Quantity) -> bool:
 
 
 def same_amounts(first: str, second: str) -> bool:
-    """Return whether two texts name the same amounts in the same units and currencies, in the same order."""
+    """Return whether two texts have the same amounts in the same units and currencies, in the same order."""
     mine, theirs = (
         [(amount.value, amount.unit) for amount in read_quantities(text)]
         for text in (first, second)
@@ -214,7 +214,7 @@ def same_amounts(first: str, second: str) -> bool:
 
 
 def distinct_amounts(amounts: Iterable[Quantity]) -> list[Quantity]:
-    """Return the quantities, each amount once."""
+    """Return the quantities without repeated amounts."""
     quantities: list[Quantity] = []
     for amount in amounts:
         if not any(is_equal_amount(amount, other) for other in quantities):
@@ -223,7 +223,7 @@ def distinct_amounts(amounts: Iterable[Quantity]) -> list[Quantity]:
 
 
 def is_comparable(unit: str, wanted: str) -> bool:
-    """Return whether an amount in a unit may answer where one in another is wanted."""
+    """Return whether an amount in `unit` may answer where one in `wanted` is expected."""
     if unit in CLOCKS:
         return wanted in CLOCKS or wanted == "minutes"
     are_moneys = unit in CURRENCIES and wanted in CURRENCIES
@@ -231,7 +231,7 @@ def is_comparable(unit: str, wanted: str) -> bool:
 
 
 def is_rough(amount: Quantity, other: Quantity) -> bool:
-    """Return whether two amounts in different units may be meant alike: four weeks and a month, 10 km and 6.2 miles."""
+    """Return whether two amounts in different units may mean the same: four weeks and a month, 10 km and 6.2 miles."""
     units = {amount.unit, other.unit}
     factor = _factor_between(amount.unit, other.unit)
     if factor is None or len(units) == 1 or units <= _FIXED_LENGTHS:
@@ -241,7 +241,7 @@ def is_rough(amount: Quantity, other: Quantity) -> bool:
 
 
 def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) -> bool:
-    """Return whether the parts, all of one unit, make up one of the accepted amounts."""
+    """Return whether the parts, all in one unit, add up to an accepted amount."""
     if len(parts) < 2 or len({part.unit for part in parts}) > 1:
         return False
     return any(
@@ -253,7 +253,7 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
 def is_result(
     accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]
 ) -> bool:
-    """Return whether one of the accepted amounts is the sum of the parts, or the difference of two of them."""
+    """Return whether an accepted amount is the sum of the parts, or the difference of two of them."""
     golds = list(accepted)
     pairs = permutations(parts, 2)
     return is_sum(golds, parts) or any(

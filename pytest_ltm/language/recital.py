@@ -1,4 +1,4 @@
-"""What only looks like an answer: a refusal, messages repeated word for word, or a list of everything."""
+"""Replies that only look like answers: refusals, repeated messages, and lists of everything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RE = LEXICON.expressions("recital")
 
 
 def _spoken_words(text: str) -> str:
-    """Return the words of a text with one space between them, and a stop where a sentence ends."""
+    """Return the words of a text, separated by single spaces, with a full stop at sentence ends."""
     parts = RE.token.findall(casefold_plain(text).replace("'", ""))
     return " ".join(
         part if part[0].isalnum() or part == "," else "." for part in parts
@@ -31,28 +31,28 @@ def _spoken_words(text: str) -> str:
 
 
 def find_refusal(text: str) -> re.Match[str] | None:
-    """Return where the words of a text first say that the answer is not known or was never told; None if nowhere."""
+    """Return the first match of words for not knowing or never having been told; None if there is none."""
     return RE.refuses.search(_spoken_words(text))
 
 
 def refuses_answer(text: str) -> bool:
-    """Return whether a text says that the answer is not known or was never told, whatever else it says."""
+    """Return whether a text says that the answer is not known or was never told, even if it says more."""
     return find_refusal(text) is not None
 
 
 def without_refusals(text: str) -> str:
-    """Return a text without the clauses that say that something is not known, or was not there."""
+    """Return a text without clauses that say that something is unknown or was not mentioned."""
     clauses = RE.clause_end.split(text)
     return " ".join(clause for clause in clauses if not refuses_answer(clause))
 
 
 def knows_not(text: str) -> bool:
-    """Return whether the speaker says of itself that it does not know: "I can't recall", not "she can't know"."""
+    """Return whether the speaker admits not knowing: "I can't recall", but not "she can't know"."""
     return RE.knows_not.search(_spoken_words(text)) is not None
 
 
 def tells_nothing(answer: str) -> bool:
-    """Return whether an answer says that it has nothing to tell, or will not tell it, and offers no guess."""
+    """Return whether an answer says that it has nothing to tell, or withholds it, and offers no guess."""
     text = _spoken_words(answer)
     return bool(
         RE.refuses.search(text) or RE.withholds.search(text)
@@ -65,7 +65,7 @@ def offers_guess(answer: str) -> bool:
 
 
 def only_offers_example(answer: str) -> bool:
-    """Return whether an answer says that it does not know, and then shows an example or a suggestion."""
+    """Return whether an answer says that it does not know, then gives an example or a suggestion."""
     excuse = find_refusal(answer)
     return (
         excuse is not None
@@ -80,10 +80,10 @@ _SEVERAL = 2
 
 
 def recites_messages(reply: str) -> bool:
-    """Tell whether a reply repeats messages: several of its sentences are a user's.
+    """Return whether a reply repeats messages: several of its sentences are a user's.
 
-    They tell of the speaker as only the user would ("I have changed my name to Ada"),
-    order something, or ask. What is quoted does not count.
+    Such sentences speak as only the user would ("I have changed my name to Ada"), give
+    an order, or ask a question. Quoted text does not count.
     """
     parts = [
         part
@@ -102,29 +102,29 @@ def recites_messages(reply: str) -> bool:
         else:
             of_itself = RE.of_itself.search(spoken) and not _of_an_assistant(spoken)
             repeated += bool(of_itself or RE.orders.search(spoken))
-    # five are no chance, of a brief reply two are
+    # five cannot be chance, nor can two in a brief reply
     return repeated >= 5 or (repeated >= _SEVERAL and repeated >= 0.25 * len(parts))
 
 
 class ToldReply(str):
-    """A reply with what the agent had been told before."""
+    """A reply along with the messages told to the agent before."""
 
     __slots__ = ("told",)
     told: tuple[str, ...]
 
     def __new__(cls, reply: str, told: tuple[str, ...]) -> Self:
-        """Return the reply as a text that knows what was told."""
+        """Create a reply that knows the messages told."""
         made = super().__new__(cls, reply)
         made.told = told
         return made
 
 
-# Words of a message that nobody says again by chance.
+# Words in a row that are not repeated by chance.
 _IN_A_ROW = 5
 
 
 def repeats_told(reply: str) -> bool:
-    """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
+    """Return whether a reply has five words in a row, outside quotation marks, from each of two messages."""
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
     if rows:
         repeated = {
@@ -138,7 +138,7 @@ def repeats_told(reply: str) -> bool:
 
 
 def copies_message(reply: str, message: str) -> bool:
-    """Tell whether a whole message of five words or more stands in a reply outside quotation marks."""
+    """Return whether a reply contains a whole message of five or more words, outside quotation marks."""
     words = plain_words(message)
     return len(words) >= _IN_A_ROW and has_phrase(
         space_delimited(RE.quoted.sub(" . ", reply)), message
@@ -146,7 +146,7 @@ def copies_message(reply: str, message: str) -> bool:
 
 
 def is_told(reply: str, part: str) -> bool:
-    """Tell whether a message, told before the reply, has all words of a part of it in a row."""
+    """Return whether a message told before the reply has all words of `part` in a row."""
     return isinstance(reply, ToldReply) and any(
         space_delimited(part) in space_delimited(text) for text in reply.told
     )
@@ -154,7 +154,7 @@ def is_told(reply: str, part: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
-    """Return all rows of five words of the messages, but those that several have, with the number of their message."""
+    """Return the runs of five words that only one message has, with that message's index."""
     rows: dict[tuple[str, ...], int] = {}
     for number, text in enumerate(told):
         for row in set(rows_of_words(text)):
@@ -163,13 +163,13 @@ def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
 
 
 def rows_of_words(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield all rows of five words of a text."""
+    """Yield all runs of five words in a text."""
     every = plain_words(text)
     return zip(*(every[start:] for start in range(_IN_A_ROW)), strict=False)
 
 
 def copies_user(reply: str, values: Sequence[str]) -> bool:
-    """Tell whether a reply names one of the values in a sentence that only the user would say: "my pet is a gecko"."""
+    """Return whether a reply names a value in a sentence that only the user would say: "my pet is a gecko"."""
     lines = map(
         space_delimited, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
     )
@@ -187,7 +187,7 @@ def _of_an_assistant(part: str) -> bool:
 
 
 def short_items(reply: str) -> list[str]:
-    """Return the items of a reply that is hardly more than a list of short ones, as words; [] for any other."""
+    """Return the items of a reply that is mostly a list of short items, as words; [] otherwise."""
     items = [
         " ".join(item)
         for part in RE.item_end.split(reply)
@@ -198,10 +198,10 @@ def short_items(reply: str) -> list[str]:
 
 
 def enumerates_everything(reply: str) -> bool:
-    """Tell whether a reply is hardly more than a long list: to name everything is to choose nothing."""
+    """Return whether a reply is mostly a long list: naming everything chooses nothing."""
     return len(short_items(reply)) > 40
 
 
 def ends_in_a_list(reply: str) -> bool:
-    """Tell whether the last line of a reply is a long list, whatever stands before it."""
+    """Return whether the last line of a reply is a long list, whatever precedes it."""
     return enumerates_everything(reply.rstrip().rpartition("\n")[2])

@@ -1,4 +1,4 @@
-"""Repeats a pass over a text until it changes nothing."""
+"""Repeating a pass over a text until it changes nothing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 
 def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
-    """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
+    """Return a text after repeating the pass until it changes nothing; the original if it never settles.
 
-    Idempotent for any pass, and as linear as the pass.
+    Idempotent for any pass, and linear if the pass is.
     """
     before = text
-    # what has more layers than any model puts around an answer is noise
+    # more layers than any model puts around an answer are noise
     for _ in range(8):
         after = one_pass(before)
         if after == before:

@@ -1,4 +1,4 @@
-"""Small talk: the sentences of which filler is made, and whether a message is some of it."""
+"""Small talk: the sentences of filler, and recognising messages made of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.language.invented_words import name_pattern
 
-# Characters of the longest message that tells what somebody else told.
+# Characters of the longest message that relays another person's words.
 LONGEST_RELAYED = 700
-# What stands between several of them in one message.
+# The separator of several of them in one message.
 PARAGRAPHS = "\n\n"
 _OWN = re.compile(r"\b[Mm]y\b")
-# By which a message would be about the user, too, or about the agent.
+# Words that make a message about the user or the agent, too.
 _PERSONS = re.compile(r"\b(?:i|me|mine|myself|we|us|our|you|your)\b", re.IGNORECASE)
 
 
@@ -27,7 +27,7 @@ def read_templates() -> dict[str, Any]:
 
 @cache
 def _known() -> re.Pattern[str]:
-    """Return what a message of small talk begins with: any of the templates."""
+    """Return the pattern of the beginning of small talk: any template."""
     templates = read_templates()
     patterns = map(_read_pattern, [*templates["sentences"], *templates["trivia"]])
     return re.compile(rf"(?:{'|'.join(patterns)})(?=\s|$)", re.IGNORECASE)
@@ -35,12 +35,12 @@ def _known() -> re.Pattern[str]:
 
 @cache
 def _relayed() -> re.Pattern[str]:
-    """Return what a whole message is that tells what somebody else told."""
+    """Return the pattern of a whole message that relays another person's words."""
     return re.compile("|".join(map(_read_pattern, read_templates()["relays"])))
 
 
 def _read_pattern(template: str) -> str:
-    """Return the pattern of all texts that a template makes."""
+    """Return the pattern that matches all texts from a template."""
     parts = re.split(r"([][|]|\{\w+\})", template)
     return "".join(_slot_patterns().get(part) or re.escape(part) for part in parts)
 
@@ -54,18 +54,18 @@ def _slot_patterns() -> dict[str, str]:
         f"{{{slot}}}": f"(?:{'|'.join(map(re.escape, values))})"
         for slot, values in words.items()
     }
-    # A last name is a signature only after a whole sentence or a list of several lines.
+    # A last name is a signature only after a full sentence or a list of several lines.
     free = {"{fact}": "(?:.+)", "{text}": r"(?s:.*[^\w\s,;:]|.*\n.*)"}
     return {"[": "(?:", "]": ")", "|": "|", **slots, **free}
 
 
 def is_small_talk(message: str) -> bool:
-    """Return whether a message begins as this filler's do."""
+    """Return whether a message begins like this filler."""
     return _known().match(message) is not None
 
 
 def is_relayed(message: str) -> bool:
-    """Return whether people whom no scenario knows told or asked all that a message says, or it is about them."""
+    """Return whether a message only relays words of strangers to all scenarios, or is about them."""
     return all(
         len(text) <= LONGEST_RELAYED
         and (_relayed().fullmatch(text) is not None or _is_about_stranger(text))
@@ -74,7 +74,7 @@ def is_relayed(message: str) -> bool:
 
 
 def tell_of_stranger(text: str, stranger: str) -> str:
-    """Return what the user tells about something of their own as if it were a stranger's; "" where it says more."""
+    """Return a text about the user's own thing as if it were a stranger's; "" if it says more."""
     if not _OWN.search(text) or _PERSONS.search(text):
         return ""
     return _OWN.sub(f"{stranger}'s", text)
@@ -88,6 +88,6 @@ def _is_about_stranger(text: str) -> bool:
 
 @cache
 def _possessive_strangers() -> re.Pattern[str]:
-    """Return the first and last name of somebody who has something."""
+    """Return the pattern of an owner's first and last name."""
     name = name_pattern()
     return re.compile(rf"\b{name} {name}'s\b")

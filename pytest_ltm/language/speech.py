@@ -1,4 +1,4 @@
-"""What of a reply is speech: all that its format does not mark as a thought, a tool call or the end of the turn."""
+"""The speech in a reply: all that its format does not mark as a thought, a tool call or the end of the turn."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 
 RE = LEXICON.expressions("speech")
-# Plain replies, which are most, have no marks to be read.
+# Most replies are plain and need no parsing of marks.
 _strip_marked = lazy("pytest_ltm.language.marked_speech:strip_marked")
 
 
 def speech(reply: str, *, tags: Sequence[str] = ()) -> str:
-    """Return what an agent said in a reply; "" where it only thought or called tools.
+    """Return an agent's speech in a reply; "" if it only thought or called tools.
 
-    What is not marked stays as it came, to the last space and line end. `tags`: names
-    of further tags whose contents are thoughts. Idempotent, in linear time.
+    Unmarked text is unchanged, to the last space and line end. `tags`: names of further
+    tags whose contents are thoughts. Idempotent, in linear time.
     """
 
     def strip_hidden(text: str) -> str:

@@ -22,12 +22,12 @@ _MOST_LEVELS = 4
 
 
 def read_answer(text: str, *, within: bool = True) -> str:
-    """Return what the answering field of an object says; the text itself where none does, or two may.
+    """Return the content of an object's answering field; the text itself if none or several may answer.
 
-    Fields of thoughts are left out in any case. `within`: objects among prose are read,
-    too. Linear time.
+    Fields of thoughts are always left out. `within`: objects in prose are read, too.
+    Linear time.
     """
-    # what is left of a block of YAML once its thoughts are gone
+    # the remainder of a YAML block without its thoughts
     if RE.block_alone.match(text):
         return textwrap.dedent(text.partition("\n")[2]).strip()
     fence = RE.fence.match(text)
@@ -37,7 +37,7 @@ def read_answer(text: str, *, within: bool = True) -> str:
         text = RE.cdata.sub(r"\1", text)
         return _read_objects_within(text) if within else text
     answer = _find_answer(fields, 0)
-    # an object that has nothing but an answer with parts is read with their names
+    # an object with only a structured answer is kept with its field names
     if len(fields) == 1 and not isinstance(answer, str):
         return text
     if answer is not None:
@@ -49,7 +49,7 @@ def read_answer(text: str, *, within: bool = True) -> str:
 
 
 def _read_objects_within(text: str) -> str:
-    """Return a text in which each object that names its answer is replaced by it: the prose around stays."""
+    """Return a text with each object that names its answer replaced by that answer; the prose stays."""
     parts: list[str] = []
     read = 0
     for start, end, fields in sorted(_find_objects(text), key=itemgetter(0)):
@@ -61,7 +61,7 @@ def _read_objects_within(text: str) -> str:
 
 
 def _end_sentence(answer: str, rest: str) -> str:
-    """Return an answer as a sentence of its own, unless its object stands in a clause that goes on in words."""
+    """Return an answer as a full sentence, unless the clause continues after its object."""
     behind = rest.lstrip(" \t")[:1]
     if not behind or behind.isalnum() or behind in _CLOSERS or answer[-1:] in _STOPS:
         return answer
@@ -76,10 +76,10 @@ _Object: TypeAlias = tuple[int, int, Fields]
 
 
 def _find_objects(text: str) -> Iterator[_Object]:
-    """Yield the objects within a text: in a fence, in braces behind a line end or a colon, or as its last lines."""
+    """Yield the objects in a text: in a fence, in braces after a line end or a colon, or as its last lines."""
     for match in RE.fence_within.finditer(text):
         yield match.start(), match.end(), _read_fields(match[1].strip())
-    # bounded: to decode from each brace of a text takes quadratic time
+    # bounded: decoding from each brace of a text would take quadratic time
     for match in islice(RE.brace.finditer(text), _MOST_OBJECTS):
         start = match.end() - 1
         with suppress(ValueError, RecursionError):
@@ -96,7 +96,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def _names_answer(fields: Fields, level: int) -> bool:
-    """Return whether an object, or one in it, has a field that is named for an answer."""
+    """Return whether an object, or a nested one, has a field named for an answer."""
     if _named_answers(fields):
         return True
     inner = [value for value in fields.values() if isinstance(value, dict)]
@@ -106,7 +106,7 @@ def _names_answer(fields: Fields, level: int) -> bool:
 
 
 def is_yaml_answer(text: str) -> bool:
-    """Return whether a text is an object in YAML that names its answer, and says more than that and thoughts."""
+    """Return whether a text is a YAML object that names its answer and has more than that and thoughts."""
     fields = _read_yaml(text.strip(), 0)
     answers = _named_answers(fields)
     if not answers:
@@ -115,7 +115,7 @@ def is_yaml_answer(text: str) -> bool:
 
 
 def without_yaml_thoughts(text: str) -> str:
-    """Return an object in YAML without its fields of thoughts."""
+    """Return a YAML object without its fields of thoughts."""
     kept = [
         "\n".join(lines)
         for lines in _split_blocks(text.strip())
@@ -124,11 +124,11 @@ def without_yaml_thoughts(text: str) -> str:
     return "\n".join(kept)
 
 
-# --- Which field answers.
+# --- The answering field.
 
 
 def _find_answer(fields: Fields, level: int) -> Any:
-    """Return the value that answers, None where none does or two may."""
+    """Return the answering value; None if there is none, or if two may answer."""
     fields = {name: value for name, value in fields.items() if _says_anything(value)}
     answers = _named_answers(fields)
     others = [
@@ -137,13 +137,14 @@ def _find_answer(fields: Fields, level: int) -> Any:
         if name not in answers and not _is_aside(name, value)
     ]
     if answers:
-        # beside a named answer only what may be one, or holds several things, competes
+        # a named answer competes only with fields that may be one, or that hold several
+        # things
         others = [name for name in others if _competes(name, fields[name])]
     else:
         answers = [name for name in others if RE.holder.fullmatch(_spell(name))]
         others = [name for name in others if name not in answers]
         inner = fields[others[0]] if len(others) == 1 else None
-        # a message beside an object that names its answer is one about success
+        # a message next to an object with a named answer reports success
         if isinstance(inner, dict) and (not answers or _named_answers(inner)):
             return _find_answer(inner, level + 1)
     candidates = [fields[name] for name in (*answers, *others)]
@@ -161,7 +162,7 @@ def _find_answer(fields: Fields, level: int) -> Any:
 
 
 def _join_candidates(values: list[Any]) -> str:
-    """Return several answers as somebody would say them who does not decide."""
+    """Join several answers with "or", as an undecided speaker would."""
     return " or ".join(
         dict.fromkeys(_write_value(value).rstrip(". ") for value in values)
     )
@@ -176,7 +177,7 @@ def _spell(name: str) -> str:
 
 
 def _is_aside(name: str, value: Any) -> bool:
-    """Return whether a field is about the answer: thoughts, sources, whether it holds, what may be asked."""
+    """Return whether a field is about the answer: thoughts, sources, a flag, or follow-up questions."""
     if isinstance(value, bool) or RE.aside.search(_spell(name)) is not None:
         return True
     return isinstance(value, list) and all(map(_asks, value))
@@ -214,7 +215,7 @@ def _write_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# --- Reading objects: a text that is one as a whole, {} for any other.
+# --- Parsing: a text that is an object as a whole, else {}.
 
 
 def _read_fields(text: str) -> Fields:
@@ -258,7 +259,7 @@ def _read_characters(content: str) -> str:
 
 
 def _read_yaml(text: str, level: int) -> Fields:
-    """Read keys in lower case, as programs write them, with what is indented below each.
+    """Parse lower-case keys, as programs write them, with the indented lines below each.
 
     A single line is not an object: `answer: Riga` is a label.
     """
@@ -273,7 +274,7 @@ def _read_yaml(text: str, level: int) -> Fields:
 
 
 def _split_keys(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each key with what follows it on its line and below; "" where a line belongs to no key."""
+    """Yield each key, the rest of its line, and the lines below; an empty key if a line belongs to none."""
     for lines in _split_blocks(text):
         match = RE.key.match(lines[0])
         belongs = match and all(map(RE.below.match, lines[1:]))
@@ -284,7 +285,7 @@ def _split_keys(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _split_blocks(text: str) -> list[list[str]]:
-    """Return the lines of a text, those without a key with the key above."""
+    """Group the lines of a text, lines without a key under the key above."""
     blocks: list[list[str]] = []
     for line in text.splitlines():
         if not blocks or RE.key.match(line):

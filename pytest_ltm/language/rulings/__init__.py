@@ -1,1 +1,1 @@
-"""Rules that data sets share: what an answer concludes, whether it refuses, whether it names what it should."""
+"""Rules shared by data sets: an answer's conclusion, refusals, and whether it names the expected thing."""

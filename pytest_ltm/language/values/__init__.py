@@ -1,4 +1,4 @@
-"""Values: numbers, amounts, dates, names; what of a text is one, and whether two texts state the same one."""
+"""Values (numbers, amounts, dates, names): finding them in a text, and comparing two texts that state them."""
 
 from pytest_ltm.language.values.comparison import (
     FoundValue,

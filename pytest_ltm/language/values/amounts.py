@@ -1,4 +1,4 @@
-"""Amounts: numbers, quantities with units, money, percent, rates, ranges and bounds, and when two are the same."""
+"""Amounts: numbers, quantities with units, money, percent, rates, ranges and bounds, and comparing them."""
 
 from __future__ import annotations
 
@@ -25,40 +25,41 @@ _PERCENT = "concentr-percent"
 _PER = LEXICON.words("per")
 _ONES = frozenset(("a", "an"))
 _DIMENSIONS = LEXICON.words("dimensions")
-# The unit of a bare number behind another one: 5'11, 1h30.
+# The implied unit of a bare number after another unit: 5'11, 1h30.
 _NEXT_SMALLER = {"length-foot": "length-inch", "duration-hour": "duration-minute"}
-# Lengths of time of which the larger has no fixed number of the smaller.
+# Lengths of time without a fixed ratio to smaller ones.
 _CALENDAR_UNITS = ("month", "year", "decade", "century", "quarter")
-# Converted amounts that differ by less may be meant alike: four weeks and a month, 10 km and 6.2 miles.
+# Converted amounts with a smaller difference may mean the same: four weeks and a month,
+# 10 km and 6.2 miles.
 _ROUGHLY = 0.15
 _EXACTLY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of something, or the numbers between two bounds."""
+    """A number of things or units, or a range of numbers."""
 
     low: Fraction | None
-    """None: without a lower bound."""
+    """None: no lower bound."""
     high: Fraction | None
     units: frozenset[str] = frozenset()
-    """Ids of the units it may have: of CLDR, `money:EUR`, `times`, `noun:` and a stem; none of a bare number."""
+    """Ids of its possible units: CLDR's, `money:EUR`, `times`, `noun:` and a stem; none for a bare number."""
     per: tuple[Fraction, str] | None = None
-    """How many of which unit it is counted in: (2, `duration-week`) for every other week."""
+    """The period of a rate: (2, `duration-week`) for every other week."""
     about: bool = False
     open_ends: bool = False
-    """Whether the bound itself is not in it: more than 5."""
+    """Whether its bound is exclusive: more than 5."""
     ordinal: bool = False
     likely: bool = True
 
     @property
     def has_bound(self) -> bool:
-        """Whether it is what lies above, or below, a number."""
+        """Whether it is open above or below."""
         return self.low is None or self.high is None
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is one number."""
+        """Whether it is a single number."""
         return self.low == self.high and not self.about
 
 
@@ -68,9 +69,9 @@ class Amount:
 def read_amounts(
     tokens: Sequence[Token], nouns: frozenset[str] = frozenset()
 ) -> list[Amount]:
-    """Return the readings of tokens that are an amount, all of them; [] otherwise.
+    """Return all readings of tokens that form an amount as a whole; [] otherwise.
 
-    `nouns`: words that may stand behind a number and say nothing, as the question has them.
+    `nouns`: words of the question that may follow a number without changing it.
     """
     size = len(tokens)
     return [amount for amount, end in amounts_at(tokens, nouns) if end == size]
@@ -79,7 +80,7 @@ def read_amounts(
 def amounts_at(
     tokens: Sequence[Token], nouns: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield the readings of amounts with which tokens begin, each with where it ends."""
+    """Yield the readings of amounts at the start of tokens, each with its end."""
     begin = _phrase_at(tokens, 0, "exactly")[1]
     bound, begin = _phrase_at(tokens, begin, "bounds in front")
     if bound:
@@ -102,7 +103,7 @@ _LONGEST = 3
 def _with_bound_behind(
     tokens: Sequence[Token], begin: int, amount: Amount, end: int
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield an amount, and the same with the bound behind it; the word of a bound is not one of its own."""
+    """Yield an amount, and the same with a bound after it; a bound's word is not a noun."""
     sizes = range(1, min(_LONGEST + 1, end - begin))
     if not any(_bound_behind(tokens, end - size, end) for size in sizes):
         yield amount, end
@@ -129,9 +130,9 @@ def bound_words() -> frozenset[str]:
 def _phrase_at(
     tokens: Sequence[Token], begin: int, section: str, *, allow_end: bool = False
 ) -> tuple[str, int]:
-    """Return what the longest phrase of a section that begins at a token means, and where it ends; ("", begin) if none.
+    """Return the meaning and end of a section's longest phrase at a token; ("", begin) if there is none.
 
-    `allow_end`: whether nothing has to stand behind it.
+    `allow_end`: whether the phrase may be the last one.
     """
     meanings = LEXICON.keys_by_word(section)
     last = len(tokens) - (not allow_end)
@@ -147,7 +148,7 @@ def _phrase(tokens: Sequence[Token]) -> str:
 
 
 def _bounded(amount: Amount, bound: str) -> Amount:
-    # where a range begins or ends is not sure then
+    # the ends of a range are uncertain then
     if bound == "~" or not amount.is_exact:
         return replace(amount, about=True)
     is_open = len(bound) == 1
@@ -162,7 +163,7 @@ _RANGE_MARKS = frozenset(("-", "to", "and", "through", "until", "till"))
 def _ranges(
     tokens: Sequence[Token], begin: int, nouns: frozenset[str]
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield the ranges that begin at a token: 5-10 km, from 5 to 10 km, between 5 and 10."""
+    """Yield the ranges at a token: 5-10 km, from 5 to 10 km, between 5 and 10."""
     first = tokens[begin].key
     begin += first in ("between", "from")
     for low, place in _quantities(tokens, begin, nouns):
@@ -183,7 +184,7 @@ def _range_of(low: Amount, high: Amount) -> Iterator[Amount]:
 def _quantities(
     tokens: Sequence[Token], start: int, nouns: frozenset[str]
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield the amounts that begin at a token, each with where it ends."""
+    """Yield the amounts at a token, each with its end."""
     for amount, bare_end in _simple_quantities(tokens, start, nouns):
         yield amount, bare_end
         end = bare_end
@@ -213,7 +214,7 @@ def _simple_quantities(
             and number.end == start + 2
             and tokens[start + 1].key == "k"
         ):
-            # runners leave the unit out: 5k
+            # runners omit the unit: 5k
             yield _amount_of(number.value, {"length-meter"}), number.end
 
 
@@ -242,7 +243,7 @@ def _amount_of(
 def _with_units(
     tokens: Sequence[Token], number: Number, nouns: frozenset[str]
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield a number with each unit that may stand behind it, and alone."""
+    """Yield a number with each unit that may follow it, and alone."""
     article = tokens[number.end - 1].key in _ONES and number.value == 1
     if not article:
         yield (
@@ -267,7 +268,7 @@ def _with_units(
 def _with_noun(
     tokens: Sequence[Token], number: Number, nouns: frozenset[str]
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield a number of things: 12 plants; of the things that are asked for it is a bare number."""
+    """Yield a number of things: 12 plants; a bare number if they are the things asked for."""
     end = number.end
     if end < len(tokens) and tokens[end].key in _TIMES_WORDS:
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
@@ -295,7 +296,7 @@ def _noun_stem(word: str) -> str:
 def _with_smaller(
     tokens: Sequence[Token], number: Number, unit: cldr.UnitName, end: int
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield an amount, and the sum of it and a smaller one behind it: 5 feet 11 inches, an hour and a half."""
+    """Yield an amount, and its sum with a smaller one after it: 5 feet 11 inches, an hour and a half."""
     likely = number.likely and unit.likely
     amount = _amount_of(number.value, {unit.unit}, likely=likely)
     yield amount, end
@@ -324,7 +325,7 @@ def _is_part_in_words(tokens: Sequence[Token], begin: int, number: Number) -> bo
 def _sum_in_smaller(
     large: Fraction, unit: str, small: Fraction, smaller: str
 ) -> Fraction | None:
-    """Return the sum of two amounts in the smaller unit; None where they make no sum."""
+    """Return the sum of two amounts in the smaller unit; None if they do not add up."""
     factor = conversion_factor(unit, smaller)
     if factor is None or factor <= 1 or small >= factor or large.denominator != 1:
         return None
@@ -334,10 +335,10 @@ def _sum_in_smaller(
 def units_at(
     tokens: Sequence[Token], place: int
 ) -> Iterator[tuple[cldr.UnitName, int]]:
-    """Yield the units whose name begins at a token: of names in the same case, else in any; longest name first."""
+    """Yield the units named at a token, longest name first; case-insensitive only if no case matches."""
     for size in range(min(4, len(tokens) - place), 0, -1):
         words = [token.text.replace(".", "") for token in tokens[place : place + size]]
-        # a full stop behind a name ends a sentence
+        # a full stop after a name ends a sentence
         if not words[-1]:
             continue
         for glue in (" ", ""):
@@ -382,7 +383,7 @@ def _money_before_number(
 
 
 def _lap_times(tokens: Sequence[Token], start: int) -> Iterator[tuple[Amount, int]]:
-    """Yield the lengths of time that figures with colons may be: 25:50, 1:02:03."""
+    """Yield the lengths of time that digits with colons may mean: 25:50, 1:02:03."""
     parts = tokens[start : start + 5]
     if (
         len(parts) >= 3
@@ -414,7 +415,7 @@ def _are_sixtieths(tokens: Sequence[Token]) -> bool:
 def _with_rate(
     tokens: Sequence[Token], amount: Amount, place: int
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield an amount for each of something: 3 times a week, 20 dollars per hour."""
+    """Yield an amount per period: 3 times a week, 20 dollars per hour."""
     if place < len(tokens) and tokens[place].key in _PER:
         for count, unit, end in _periods(tokens, place + 1):
             yield replace(amount, per=(count, unit)), end
@@ -426,7 +427,7 @@ def _with_rate(
 def _frequencies(
     tokens: Sequence[Token], begin: int, _nouns: frozenset[str]
 ) -> Iterator[tuple[Amount, int]]:
-    """Yield the readings of how often something is, from a token on: every other week, weekly."""
+    """Yield the frequencies at a token: every other week, weekly."""
     once = _amount_of(Fraction(1), {TIMES})
     if tokens[begin].key in ("every", "each"):
         for count, unit, end in _periods(tokens, begin + 1):
@@ -454,7 +455,7 @@ def _periods(
 
 @cache
 def _rate_words() -> Mapping[str, list[tuple[Fraction, str]]]:
-    """Return the periods that adverbs name: weekly; two of them have two meanings."""
+    """Return the periods of adverbs such as weekly; two of them are ambiguous."""
     rates = LEXICON.keys_by_word("rates").items()
     periods = {word: [(Fraction(1), f"duration-{unit}")] for word, unit in rates}
     twice = Fraction(2)
@@ -469,7 +470,7 @@ def _rate_words() -> Mapping[str, list[tuple[Fraction, str]]]:
 
 
 def compare_amounts(first: Amount, second: Amount) -> Sameness:
-    """Return whether two readings are one amount; a bare number is one of any unit."""
+    """Compare two readings of amounts; a bare number may have any unit."""
     if first.per and second.per:
         return _compare_rates(first, second)
     if first.per or second.per:
@@ -486,7 +487,7 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
     ends = [_compare_ends(first, second, "low"), _compare_ends(first, second, "high")]
     is_half = first.has_bound != second.has_bound
     if is_half and Sameness.SAME in ends:
-        # at least five may be five, more than five is not
+        # at least five may be five, more than five may not
         is_open = first.open_ends or second.open_ends
         return Sameness.OTHER if is_open else Sameness.UNKNOWN
     if Sameness.OTHER in ends or first.open_ends != second.open_ends:
@@ -545,7 +546,7 @@ def _compare_exact(first: Amount, second: Amount) -> Sameness:
 
 
 def _compare_bare(first: Amount, second: Amount) -> Sameness:
-    """Compare numbers where one has no unit, or both have the same."""
+    """Compare numbers if one has no unit, or both have the same."""
     if first.low == second.low or _percent_value(first) == _percent_value(second):
         return Sameness.SAME
     units = first.units | second.units
@@ -555,12 +556,12 @@ def _compare_bare(first: Amount, second: Amount) -> Sameness:
 
 
 def _percent_value(amount: Amount) -> Fraction:
-    """Return the share that percents are; the number itself of all else."""
+    """Return a percentage as a share, and any other number unchanged."""
     return (amount.low or Fraction(0)) / (100 if _PERCENT in amount.units else 1)
 
 
 def _may_be_converted(first: Amount, second: Amount, units: frozenset[str]) -> bool:
-    """Return whether a bare number may count another unit of the same kind: 90 for an hour and a half."""
+    """Return whether a bare number may be in another unit of the same kind: 90 for an hour and a half."""
     ratio = abs(Fraction(first.low or 0) / second.low) if second.low else Fraction(0)
     return any(
         factor is not None
@@ -580,7 +581,7 @@ def _compare_converted(
 ) -> Sameness:
     counted = [name.startswith(_COUNTED) or name == TIMES for name in (unit, other)]
     if any(counted):
-        # 12 plants and 12 flowers may be the same things
+        # 12 plants and 12 flowers may be the same
         return Sameness.UNKNOWN
     if unit.startswith(_MONEY) or other.startswith(_MONEY):
         return Sameness.OTHER
@@ -596,7 +597,7 @@ def _compare_converted(
 
 
 def _are_exact(unit: str, other: str) -> bool:
-    """Return whether people convert one unit into the other exactly: minutes and hours, not days and months."""
+    """Return whether the conversion of two units is exact: minutes and hours, but not days and months."""
     by_calendar = [name.endswith(_CALENDAR_UNITS) for name in (unit, other)]
     return by_calendar[0] == by_calendar[1]
 
@@ -642,12 +643,12 @@ def _divided(amount: Amount, count: Fraction) -> Amount:
     return replace(amount, low=value, high=value)
 
 
-# --- Units, by Pint.
+# --- Units, with Pint.
 
 
 @cache
 def _pint() -> ModuleType:
-    """Return one and the same module, as tests of a project may have it imported anew: errors are of its classes."""
+    """Return the same module every time: tests of a project may import it anew, with other error classes."""
     import pint
 
     return pint
@@ -660,7 +661,7 @@ def _registry() -> Any:
 
 @cache
 def _pint_unit(unit: str) -> Any:
-    """Return Pint's unit for a CLDR id; None if it has none."""
+    """Return Pint's unit for a CLDR id; None if Pint has none."""
     errors = _pint().errors
     parts = unit.partition("-")[2].split("-per-")
     try:
@@ -682,7 +683,7 @@ def _pint_name(name: str) -> str:
 
 @cache
 def conversion_factor(unit: str, other: str) -> float | None:
-    """Return how many of the other unit one unit is; None where that is not fixed."""
+    """Return the factor from one unit to another; None if it is not fixed."""
     if unit == other:
         return 1.0
     sizes = None
@@ -694,7 +695,7 @@ def conversion_factor(unit: str, other: str) -> float | None:
 def _in_one_unit(
     mine: float, unit: str, theirs: float, other: str
 ) -> tuple[float, float] | None:
-    """Return two amounts in the first one's unit; None if the units measure different things, or are unknown."""
+    """Return two amounts in the first unit; None if the units are unknown or measure different things."""
     first = _pint_unit(unit)
     second = _pint_unit(other)
     if first is None or second is None or first.dimensionality != second.dimensionality:
@@ -710,7 +711,7 @@ def _units_alike(unit: str) -> tuple[str, ...]:
 
 @cache
 def _unit_by_pint(word: str) -> str:
-    """Return the CLDR id of a unit that Pint knows by a name that CLDR has not: `lbs`, `metres`; "" if none."""
+    """Return the CLDR id of a unit name that only Pint knows: `lbs`, `metres`; "" if none."""
     if len(word) < _LONGEST:
         return ""
     names = [found for found in _registry().parse_unit_name(word) if not found[0]]

@@ -1,4 +1,4 @@
-"""Names of units, months, weekdays, currencies and places in many languages: tables of CLDR, as Babel has them."""
+"""Names of units, months, weekdays, currencies and places in many languages, from CLDR via Babel."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
-"""The languages whose names of units, months and days are read, all at once."""
+"""The languages whose names of units, months and days are recognised, all at once."""
 
-# Before a unit's name stands the number; "short" and "long" are written in prose,
-# "narrow" only where space is scarce, so it is the less likely reading.
+# "short" and "long" forms occur in prose, "narrow" only where space is scarce: it is
+# the less likely reading.
 _PROSE = ("long", "short")
 _SHORT = 2
 _MANY = 4
@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 
 class UnitName(NamedTuple):
-    """A unit that a word may name, by its CLDR id: `length-kilometer`."""
+    """A unit that a word may name, by CLDR id: `length-kilometer`."""
 
     unit: str
     likely: bool
@@ -36,7 +36,7 @@ def _locale_data(language: str) -> Mapping[str, Any]:
 
 
 def name_key(name: str) -> str:
-    """Return the form under which a name is looked up: no case, no full stops, plain blanks."""
+    """Return the lookup form of a name: no case, no full stops, plain spaces."""
     return " ".join(name.casefold().replace(".", "").split())
 
 
@@ -46,9 +46,9 @@ def _spelled_key(name: str) -> str:
 
 @cache
 def unit_names() -> Mapping[str, frozenset[UnitName]]:
-    """Return the units by name, in all languages; names keep their case: `M` is no `m`.
+    """Return the units by name, in all languages; names are case-sensitive: `M` is not `m`.
 
-    Likely are those that the first language means in prose that has the name.
+    The likely units are those of the first language that has the name in prose.
     """
     names: dict[str, frozenset[UnitName]] = {}
     for language in LANGUAGES:
@@ -56,7 +56,8 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
             older = names.get(name, frozenset())
             is_taken = any(unit.likely for unit in older)
             names[name] = older | (_unlikely(units) if is_taken else units)
-    # only narrow forms have the primes of feet and inches, and mean nothing else
+    # only narrow forms have the primes of feet and inches, which have no other meaning
+    # here
     for name, unit in _symbols():
         names[name] = frozenset(
             unit_name._replace(likely=unit_name.likely or unit_name.unit == unit)
@@ -68,7 +69,7 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
 
 
 def _symbols() -> Iterator[tuple[str, str]]:
-    """Yield the short names that many languages have for one unit: `l`, `h`."""
+    """Yield the short names that many languages share for one unit: `l`, `h`."""
     counts: Counter[tuple[str, str]] = Counter()
     for language in LANGUAGES:
         for unit, widths in _locale_data(language)["unit_patterns"].items():
@@ -85,10 +86,10 @@ def _unlikely(units: Iterable[UnitName]) -> frozenset[UnitName]:
 def _units_of_language(language: str) -> Mapping[str, frozenset[UnitName]]:
     names: defaultdict[str, set[UnitName]] = defaultdict(set)
     for unit, widths in _locale_data(language)["unit_patterns"].items():
-        # in prose a prime means feet or minutes
+        # in prose a prime means feet or minutes, not an angle
         if not unit.startswith("angle-arc-"):
             for name, likely in _names_of_unit(widths):
-                # a letter or two of another alphabet's language mean too much: `k`
+                # in other languages, one or two Latin letters are too ambiguous: `k`
                 readable = language == "en" or len(name) > _SHORT or not name.isascii()
                 unit_name = UnitName(unit.removesuffix("-person"), likely and readable)
                 names[name].add(unit_name)
@@ -118,7 +119,7 @@ def unit_ids() -> Sequence[str]:
 
 @cache
 def folded_unit_names() -> Mapping[str, frozenset[UnitName]]:
-    """Return the units by name without case."""
+    """Return the units by case-folded name."""
     names: defaultdict[str, set[UnitName]] = defaultdict(set)
     for name, units in unit_names().items():
         names[name.casefold()].update(units)
@@ -127,13 +128,13 @@ def folded_unit_names() -> Mapping[str, frozenset[UnitName]]:
 
 @cache
 def month_names() -> Mapping[str, int]:
-    """Return the numbers of months, from 1, by name, whole or abbreviated."""
+    """Return the numbers of months (from 1) by name, full or abbreviated."""
     return _calendar_names("months")
 
 
 @cache
 def weekday_names() -> Mapping[str, int]:
-    """Return the numbers of weekdays, Monday is 0, by name, whole or abbreviated."""
+    """Return the numbers of weekdays (Monday is 0) by name, full or abbreviated."""
     return _calendar_names("days")
 
 
@@ -150,13 +151,13 @@ def _calendar_names(section: str) -> dict[str, int]:
 
 
 def _is_telling(key: str, language: str) -> bool:
-    """Return whether an abbreviation is not an English word: a Portuguese `out` is October, a German `so` Sunday."""
+    """Return whether an abbreviation is unlike an English word: Portuguese `out` is October, German `so` Sunday."""
     return language.startswith("en") or len(key) > _SHORT + 1 or not key.isascii()
 
 
 @cache
 def date_words() -> frozenset[str]:
-    """Return the words that stand in dates and say nothing: Spanish `de`, Russian `g`."""
+    """Return the words without meaning in dates: Spanish `de`, Russian `g`."""
     words = set()
     for language in LANGUAGES:
         for pattern in _locale_data(language)["date_formats"].values():
@@ -166,7 +167,7 @@ def date_words() -> frozenset[str]:
 
 @cache
 def list_words(kind: str = "standard") -> frozenset[str]:
-    """Return the words that join the last two items of a list: `and`, German `und`; of the kind `or`: `ou`."""
+    """Return the words before the last item of a list: `and`, German `und`; for the kind `or`: `ou`."""
     words = set()
     for language in LANGUAGES:
         pattern = _locale_data(language)["list_patterns"][kind]["end"]
@@ -195,7 +196,7 @@ def _add_multiple(names: dict[str, int], power: int, pattern: str) -> None:
 
 @cache
 def currency_names() -> Mapping[str, frozenset[str]]:
-    """Return currencies by symbol, code and name; a name's noun alone may be several: `dollars`."""
+    """Return currencies by symbol, code and name; a noun alone may mean several: `dollars`."""
     names = defaultdict(set)
     nouns = defaultdict(set)
     for code, symbol in _locale_data("en")["currency_symbols"].items():
@@ -216,7 +217,7 @@ def currency_names() -> Mapping[str, frozenset[str]]:
 
 
 class ClosedName(NamedTuple):
-    """A name of a closed set: of two of its names only one is right."""
+    """A name in a closed set: two different names exclude each other."""
 
     kind: str
     """`territory`, `city` or `language`."""
@@ -245,7 +246,7 @@ def closed_names() -> Mapping[str, ClosedName]:
 
 
 def _iter_cities() -> Iterator[tuple[str, str]]:
-    """Yield the cities that give time zones their names."""
+    """Yield the cities after which time zones are named."""
     for language in LANGUAGES:
         for zone, forms in _locale_data(language)["time_zones"].items():
             yield zone, name_key(forms.get("city", ""))

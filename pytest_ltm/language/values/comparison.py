@@ -1,4 +1,4 @@
-"""Whether two texts are one value: each is read in all ways, and the readings of one kind are compared."""
+"""Comparing values: each text is read in all possible ways, and readings of the same kind are compared."""
 
 from __future__ import annotations
 
@@ -57,21 +57,20 @@ _EDGES = ' \t\n.,;:!?"*_`'
 
 
 LONGEST_VALUE = 200
-"""Characters of a text that may be one value."""
+"""Characters of the longest text that may be a value."""
 _MOST_WORDS = 6
 
 
 def is_bare_value(text: str) -> bool:
-    """Return whether a text is a value and no sentence about it: a few words."""
+    """Return whether a text is a bare value, at most a few words, rather than a sentence about it."""
     return len(text) <= LONGEST_VALUE and len(text.split()) <= _MOST_WORDS
 
 
 def may_be_unread(first: str, second: str) -> bool:
-    """Return whether a bare value may be the other one in a form that no reader knows.
+    """Return whether two bare values may be the same in a form that no reader knows.
 
-    So it is where one word stands in place of another, which may be its synonym (cell
-    phone and mobile phone), and where only the second is an amount or a time (New
-    Year's Day).
+    This is so if a single word is replaced, as it may be a synonym (cell phone and
+    mobile phone), and if only the second is an amount or a time (New Year's Day).
     """
     if not (is_bare_value(first) and is_bare_value(second)):
         return False
@@ -86,7 +85,7 @@ def may_be_unread(first: str, second: str) -> bool:
 
 
 def differ_in_bound(first: str, second: str) -> bool:
-    """Return whether one of two bare values is an amount, and the other one a bound: five, and at least five."""
+    """Return whether one bare value is an amount, and the other a bound: five, and at least five."""
     if not (is_bare_value(first) and is_bare_value(second)):
         return False
     amounts = [read_amounts(Text(value, "").body) for value in (first, second)]
@@ -96,17 +95,17 @@ def differ_in_bound(first: str, second: str) -> bool:
 
 @dataclass(frozen=True)
 class Text:
-    """A text that may be a value, with its readings, made when they are first needed."""
+    """A text that may be a value, with its readings, computed on first use."""
 
     written: str
     question: str
 
     @cached_property
     def plain(self) -> str:
-        """The text in plain writing, without what frames it."""
+        """The text in plain writing, without surrounding punctuation."""
         text = plain_writing(self.written)
         inner = text.strip(_EDGES)
-        # the point of .NET and the quote of 55" and '23 belong to it
+        # the point of .NET and the quote of 55" and '23 are part of the value
         begin = text.find(inner)
         end = text.find(inner) + len(inner)
         if text[:begin].endswith(".") and inner[:1].isalpha():
@@ -119,7 +118,7 @@ class Text:
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
-        """Its tokens."""
+        """The tokens of the plain text."""
         return split_tokens(self.plain)
 
     @cached_property
@@ -130,7 +129,7 @@ class Text:
 
     @cached_property
     def body(self) -> Sequence[Token]:
-        """Its tokens without an article in front, and without `it is`."""
+        """The tokens without a leading article or `it is`."""
         tokens = list(self.tokens)
         while len(tokens) > 1 and tokens[0].key in (
             "the",
@@ -147,13 +146,13 @@ class Text:
 
     @cached_property
     def moments(self) -> Sequence[Moment]:
-        """What it is as a date or a time, for what the question asks."""
+        """Its readings as a date or time, depending on the question."""
         is_time_asked = _TIME_ASKED.search(self.question.casefold()) is not None
         return read_moments(self.plain, self.tokens, asked=is_time_asked)
 
     @cached_property
     def amounts(self) -> Sequence[Amount]:
-        """What it is as an amount, in the unit for which the question asks."""
+        """Its readings as an amount, in the unit of the question."""
         nouns = frozenset(word.removesuffix("s") for word in self.known)
         units = _asked_units(self.question)
         return [
@@ -163,19 +162,18 @@ class Text:
 
 @lru_cache(maxsize=512)
 def read_text(written: str, question: str) -> Text:
-    """Return a text that may be a value; the same expected one is compared with many."""
+    """Return a text with its readings, cached: one expected value is compared with many."""
     return Text(written, question)
 
 
 @lru_cache(maxsize=4096)
 def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
-    """Return whether a second text states the value of the first: the same, another, or it cannot be told.
+    """Compare two values: whether the second text states the value of the first.
 
     Args:
         first: The value that is expected.
         second: The value that is compared with it; it may be more exact, but not less.
         question: What was asked: it says what a bare number counts.
-
     """
     mine = read_text(first, question)
     theirs = read_text(second, question)
@@ -193,7 +191,7 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         result = comparer(mine, theirs)
         if result is Sameness.SAME:
             return result
-        # what was read in one way and not refuted is not refuted in another one
+        # a reading that could not be refuted is not refuted by a later kind of reading
         if result is not None and not is_read:
             proof = result
             is_read = True
@@ -222,7 +220,7 @@ def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
 
 
 def float_of(figures: str) -> float:
-    """Return the number that figures with one point are; of more, only that they are not a number."""
+    """Return the float of digits with one point; NaN for more or fewer points."""
     if figures.count(".") == 1:
         return float(figures)
     return float("nan")
@@ -274,7 +272,7 @@ def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
 
 
 def _asked_units(question: str) -> frozenset[str]:
-    """Return the units in which the question asks for a number: how many miles."""
+    """Return the units that the question asks for: how many miles."""
     match = _UNIT_ASKED.search(question.casefold())
     if match is None:
         return frozenset()
@@ -289,7 +287,7 @@ def _in_asked_unit(amount: Amount, units: frozenset[str]) -> Amount:
 
 
 def _are_likely(first: Amount, second: Amount, *, asked: bool) -> bool:
-    """Return whether two readings are likely; where a number is asked for, large ones are whole."""
+    """Return whether two readings are likely; if a number is asked for, large ones are whole."""
     both_likely = first.likely and second.likely
     return both_likely or (asked and _are_whole(first, second))
 
@@ -302,7 +300,7 @@ def _are_whole(first: Amount, second: Amount) -> bool:
 
 
 def _compare_lists(mine: Text, theirs: Text) -> Sameness | None:
-    """Compare sets: each value of one must be a value of the other."""
+    """Compare lists as sets: each value of one must be a value of the other."""
     items = [_items_of(text.written) for text in (mine, theirs)]
     if len(items[0]) != len(items[1]) or len(items[0]) < 2:
         return None
@@ -345,7 +343,7 @@ def _is_amount(text: Text) -> bool:
 
 def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
     is_bare = is_bare_value(mine.plain) and is_bare_value(theirs.plain)
-    # in a sentence the order of the question's words counts: who is taller than whom
+    # in a sentence the order of the question's words matters: who is taller than whom
     known_words = mine.known if is_bare else frozenset[str]()
     plains = [text.plain for text in (mine, theirs)]
     turned = [_TURNED_NAME.sub(r"\2 \1", plain) for plain in plains]
@@ -374,12 +372,12 @@ _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class FoundValue:
-    """A value that a text names, and where."""
+    """A value in a text, and its position."""
 
     text: str
     start: int
     end: int
-    """In the text in plain writing."""
+    """Position in the plain text."""
     kind: Kind
 
 
@@ -388,27 +386,27 @@ _LONGEST_TOKEN = 50
 _TIME_SIGNS = frozenset((":", "/", "-", "am", "pm"))
 _TOUCHING = re.compile(r"[^\W\d_]$|\d:$")
 _SIGNS = frozenset({"Sc", "Sm", "Pd"})
-"""Categories of Unicode: of currencies, of mathematics, dashes."""
+"""Unicode categories: currencies, mathematics, dashes."""
 
 
 def find_values(text: str) -> list[FoundValue]:
-    """Return the values that a text names, the longest where they overlap; in its order.
+    """Return the values in a text, in order; of overlapping ones the longest.
 
-    Places are those in `plain_writing(text)`. Linear in the length of the text.
+    Positions refer to `plain_writing(text)`. Linear in the length of the text.
     """
     return list(_values_of(plain_writing(text)))
 
 
 @lru_cache(maxsize=64)
 def _values_of(plain: str) -> Sequence[FoundValue]:
-    """Return the values of a text in plain writing; one answer is read for several reasons."""
+    """Return the values of a plain text, cached: one answer is read several times."""
     return list(_iter_values(plain))
 
 
 def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
-    """Yield the days of a year that a levelled text names, each with the months and days that it may be.
+    """Yield the days of a year in a normalized text, each with its possible (month, day) pairs.
 
-    A day is asked for: 5.11. is one, and 3/4.
+    Texts are read as if a day were asked for: 5.11. is one, and 3/4.
     """
     for value in _iter_values(text, "time", asked=True):
         moments = read_moments(value.text, split_tokens(value.text), asked=True)
@@ -425,7 +423,7 @@ def find_days(text: str) -> Iterator[tuple[FoundValue, list[tuple[int, int]]]]:
 def _iter_values(
     plain: str, kind: Kind | None = None, *, asked: bool = False
 ) -> Iterator[FoundValue]:
-    """Yield the values of a text in plain writing; `asked`: whether a time is asked for, so what may be one is one."""
+    """Yield the values of a plain text; `asked`: a time is asked for, so possible times count."""
     tokens = split_tokens(plain)
     if kind == "time" and not _has_time_sign(tokens):
         return
@@ -437,7 +435,7 @@ def _iter_values(
         if not window or (kind == "time" and not _has_time_sign(window)):
             continue
         start = window[0].start
-        # figures that touch a letter are of a name, T14, and behind a colon of a score
+        # digits after a letter belong to a name (T14), after a colon to a score
         is_inside = window[0].is_number and _TOUCHING.search(
             plain[max(0, start - 2) : start]
         )
@@ -457,7 +455,7 @@ def _iter_values(
 
 
 def _has_time_sign(tokens: Sequence[Token]) -> bool:
-    """Return whether tokens have what no time in figures and no day of a year is without: most have not."""
+    """Return whether tokens have a sign that every numeric time and day has: a cheap filter."""
     return any(
         token.key in _TIME_SIGNS
         or (token.is_number and "." in token.text)
@@ -476,13 +474,13 @@ def _value_end(
     *,
     if_unlikely: bool = False,
 ) -> int:
-    """Return the size of the longest reading with which tokens begin, a likely one; 0 if there is none."""
+    """Return the size of the longest likely reading at the start of tokens; 0 if there is none."""
     sizes = [size for reading, size in readings if reading.likely or if_unlikely]
     return max((size for size in sizes if may_end_value(tokens[size - 1])), default=0)
 
 
 def _may_begin(token: Token) -> bool:
-    """Return whether a value may begin with a token: cheap, for most tokens begin none."""
+    """Return whether a value may begin with a token: a cheap filter."""
     if token.is_number or token.key in value_words():
         return True
     return not token.is_word and unicodedata.category(token.text[0]) in _SIGNS
@@ -490,14 +488,14 @@ def _may_begin(token: Token) -> bool:
 
 @cache
 def value_words() -> frozenset[str]:
-    """Return the words with which values begin."""
+    """Return the words that values may begin with."""
     calendar = (*cldr.month_names(), *cldr.weekday_names(), *cldr.currency_names())
     return frozenset((*number_words(), *bound_words(), *time_words(), *calendar))
 
 
 def restate_value(text: str, gold: str, question: str) -> str:
-    """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
-    # its full stop would end the sentence
+    """Return a short text with the expected value rewritten as in `gold`: 5000 m as 5 km."""
+    # the value's own full stop would end the sentence
     gold = gold.rstrip(" .")
     if gold in text or len(text) > LONGEST_VALUE:
         return text
@@ -514,13 +512,13 @@ def restate_value(text: str, gold: str, question: str) -> str:
 
 
 def names_only_another(text: str, gold: str, question: str) -> bool:
-    """Return whether the one amount that a short text names is another one than the expected."""
+    """Return whether a short text names one amount, and that differs from the expected one."""
     if _kind_within(text, gold) != "amount":
         return False
     values = _values_of_kind(text, "amount")
     if len(values) != 1 or not _is_single_number(values[0]):
         return False
-    # it may stand in a value of another kind: "after 10 minutes" is a time
+    # it may be part of another kind of value: "after 10 minutes" is a time
     rest = text.replace(values[0].text, " ", 1)
     if re.search(rf"(?<!\w){re.escape(gold)}(?!\w)", rest, re.IGNORECASE):
         return False
@@ -529,17 +527,17 @@ def names_only_another(text: str, gold: str, question: str) -> bool:
 
 
 def _values_of_kind(text: str, kind: Kind) -> list[FoundValue]:
-    """Return the values of a kind that a text names; the figures of a date are not amounts."""
+    """Return the values of one kind in a text; the digits of a date are not amounts."""
     return [value for value in find_values(text) if value.kind == kind]
 
 
 def _is_single_number(value: FoundValue) -> bool:
-    """Return whether a value is a number: from 8 to 16 is a range, or a change."""
+    """Return whether a value is a single number: from 8 to 16 is a range, or a change."""
     return all(amount.is_exact for amount in read_amounts(split_tokens(value.text)))
 
 
 def _kind_within(text: str, gold: str) -> Kind | None:
-    """Return the kind of the expected value where a text is a sentence that may name one; None for other texts."""
+    """Return the kind of the expected value if a text is one short line; None for other texts."""
     is_sentence = len(text) <= LONGEST_VALUE and "\n" not in text
     return _kind_expected(gold) if is_sentence else None
 
@@ -551,7 +549,7 @@ def _kind_expected(gold: str) -> Kind | None:
 
 
 def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:
-    """Return which kind of value a text is, all of it; None if it is none that is read."""
+    """Return the kind of value that a whole text is; None if it is not a known kind."""
     if any(moment.likely for moment in read_moments(text, tokens)):
         return "time"
     if any(amount.likely for amount in read_amounts(tokens)):

@@ -1,4 +1,4 @@
-"""Names, grades, versions and models: when two labels are one, other by a sign or a figure, or open."""
+"""Labels (names, grades, versions, models): the same, different by a sign or a number, or open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ltm.language.values.writing import LEXICON
 
 _SILENT = LEXICON.words("titles") | LEXICON.words("articles") | LEXICON.words("frames")
 _SIGN_WORDS = LEXICON.keys_by_word("signs in words")
-# O-negative is O negative.
+# Reads O-negative as O negative.
 _JOINED = re.compile(
     rf"(?<=[^\W\d_])-(?=(?:{'|'.join(map(re.escape, _SIGN_WORDS))})\b)", re.IGNORECASE
 )
@@ -32,44 +32,44 @@ _LATIN = _letters("latin letters")
 _LONG = _letters("long letters")
 _BARE = _letters("short letters")
 _VOWELS = frozenset("aeiouy")
-# A word this long with one slip is still that word.
+# A word of this length with one slip is still that word.
 _LONG_WORD = 6
 _SHORT_SIGNED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a label."""
+    """One word of a label."""
 
     forms: frozenset[str]
-    """How it may be spelled in plain Latin letters."""
+    """Its possible spellings in plain Latin letters."""
     text: str
     sign: str = ""
-    """What stands at it and distinguishes it: the signs of C++, A- and .NET."""
+    """The signs attached to it that distinguish it: C++, A- and .NET."""
     dotted: bool = False
     """Whether it is an abbreviation with a full stop."""
 
     @property
     def bare(self) -> str:
-        """The word in lower case without accents; in Latin letters only if it was."""
+        """The word in lower case without accents; Latin letters only if it had only those."""
         return _without_marks(self.text.casefold())
 
     @property
     def has_figures(self) -> bool:
-        """Whether it has digits."""
+        """Whether the word has digits."""
         return any(map(str.isdecimal, self.text))
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What has a name."""
+    """A name, as its distinctive words."""
 
     words: tuple[Word, ...]
     text: str
 
     @property
     def plain(self) -> frozenset[str]:
-        """Its words in a row without blanks, in each spelling of all of them."""
+        """Its words joined without spaces, in each spelling."""
         spelled = [sorted(word.forms) for word in self.words]
         signs = [word.sign for word in self.words]
         longest = max(map(len, spelled), default=0)
@@ -87,9 +87,9 @@ class Label:
 
 @lru_cache(maxsize=256)
 def read_label(text: str, known: frozenset[str] = frozenset()) -> Label:
-    """Return a text as a label: without articles, titles and the words that the question has.
+    """Parse a label: a text without articles, titles and words of the question.
 
-    `known`: words of the question, which distinguish nothing.
+    `known`: words of the question, which do not distinguish.
     """
     words = list(_words_of(text))
     telling = [word for word in words if not _is_silent(word, known)]
@@ -98,14 +98,14 @@ def read_label(text: str, known: frozenset[str] = frozenset()) -> Label:
 
 def _is_silent(word: Word, known: frozenset[str]) -> bool:
     name = word.text.casefold()
-    # an A in capitals may be a grade, a lone article none
+    # a capital A may be a grade, a lower-case one is an article
     if word.sign or (word.text.isupper() and word.text.isascii()):
         return False
     return name in _SILENT or name in known
 
 
 def _words_of(text: str) -> Iterator[Word]:
-    """Yield the words of a text with the signs that stand at them, in signs or in words."""
+    """Yield the words of a text with the signs attached to them, whether as signs or in words."""
     text = _JOINED.sub(" ", text)
     matches = list(_SIGNED.finditer(text))
     place = 0
@@ -141,7 +141,7 @@ def _words_of(text: str) -> Iterator[Word]:
 
 
 def _sign_at(text: str, matches: Sequence[re.Match[str]], place: int, part: str) -> str:
-    """Return the sign that a match is to the word before it: one of `+#-*`, or its name behind a short word."""
+    """Return the sign that a match adds to the word before it: one of `+#-*`, or its name after a short word."""
     match = matches[place]
     touches = matches[place - 1].end() == match.start()
     at_end = match.end() == len(text) or not text[match.end()].isalnum()
@@ -156,7 +156,7 @@ def _sign_at(text: str, matches: Sequence[re.Match[str]], place: int, part: str)
 
 
 def spellings(word: str) -> frozenset[str]:
-    """Return how a word may be written in plain Latin letters: Müller as mueller and as muller."""
+    """Return a word's spellings in plain Latin letters: Müller as mueller and as muller."""
     folded = unicodedata.normalize("NFC", word.casefold())
     if folded.isascii():
         return frozenset((folded,))
@@ -179,11 +179,11 @@ def _without_marks(word: str) -> str:
 
 
 def compare_labels(first: Label, second: Label, *, named: bool = False) -> Sameness:
-    """Return whether two labels name the same.
+    """Compare two labels.
 
-    They are other where a sign, a figure or a word of a closed set differs; all else
-    may be another name of it. `named`: whether a name is asked for: names that have
-    nothing in common are other.
+    They are OTHER if a sign, a number or a word of a closed set differs; anything else
+    may be another name for the same thing. `named`: a name is asked for, so names
+    without anything in common are OTHER.
     """
     if not first.words or not second.words:
         return Sameness.UNKNOWN
@@ -206,7 +206,7 @@ def compare_labels(first: Label, second: Label, *, named: bool = False) -> Samen
 
 
 def _is_one_word_exchanged(first: Label, second: Label) -> bool:
-    """Return whether names of several words share all but one: Lake Bled and Lake Como."""
+    """Return whether names of several words differ in some word but share another: Lake Bled and Lake Como."""
     return len(first.words) == len(second.words) > 1 and any(
         word.forms & other.forms
         for word, other in zip(first.words, second.words, strict=True)
@@ -214,7 +214,7 @@ def _is_one_word_exchanged(first: Label, second: Label) -> bool:
 
 
 def _are_unlike_names(first: Label, second: Label) -> bool:
-    """Return whether no word of one name may be short for one of the other: Bob and Robert share two letters."""
+    """Return whether no differing word may be short for another: Bob and Robert share two letters."""
     words = (*first.words, *second.words)
     if not all(
         word.text[0].isupper() and word.bare.isascii() and word.text.isalpha()
@@ -244,7 +244,7 @@ def _are_alike(word: str, other: str) -> bool:
 
 
 def differing_words(first: str, second: str) -> tuple[int, int]:
-    """Return how many telling words each of two texts has that the other has not."""
+    """Return the number of distinctive words in each text that the other lacks."""
     mine = read_label(first).words
     theirs = read_label(second).words
     return _count_missing(mine, theirs), _count_missing(theirs, mine)
@@ -274,7 +274,7 @@ def _is_same_closed(first: Label, second: Label) -> bool:
 
 
 def _are_other_closed(first: Label, second: Label) -> bool:
-    """Return whether labels are two countries, two cities or two languages, of which none is part of the other."""
+    """Return whether labels are two countries, cities or languages, neither being part of the other."""
     mine = _closed_name(first.text)
     theirs = _closed_name(second.text)
     if mine is None or theirs is None or mine.kind != theirs.kind:
@@ -284,12 +284,12 @@ def _are_other_closed(first: Label, second: Label) -> bool:
     return mine.code[:2] != theirs.code[:2] or mine.kind == "city"
 
 
-# Codes of territories that others are part of.
+# Codes of territories that contain others.
 _UNIONS = frozenset(("EU", "EZ", "UN", "QO"))
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is an address, a handle or a path, of which each letter counts."""
+    """Return whether a text is an address, a handle or a path, where every letter counts."""
     return " " not in text and any(mark in text for mark in ("@", "://", "/", "\\"))
 
 
@@ -304,7 +304,7 @@ _LONGEST_NAME = 3
 
 
 def find_closed_name(text: str, name: str) -> tuple[int, int] | None:
-    """Return where a text has a country, city or language under another of its names: the USA; None if nowhere."""
+    """Return the span of a country, city or language under any of its names: the USA; None if absent."""
     wanted = _closed_name(name)
     if wanted is None:
         return None
@@ -312,7 +312,7 @@ def find_closed_name(text: str, name: str) -> tuple[int, int] | None:
     for size in range(_LONGEST_NAME, 0, -1):
         for first, last in zip(words, words[size - 1 :], strict=False):
             span = (first.start(), last.end())
-            # in lower case it may be any word: turkey
+            # in lower case it may be an ordinary word: turkey
             if first[0][0].isupper() and _closed_name(text[slice(*span)]) == wanted:
                 return span
     return None
@@ -322,7 +322,7 @@ _NAME_WORD = re.compile(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*")
 
 
 def _differs_in_mark(first: Label, second: Label) -> bool:
-    """Return whether labels of the same words differ in a sign, or labels of one kind in a figure."""
+    """Return whether labels with the same words differ in a sign, or labels of one kind in a number."""
     mine = _letters_of(first)
     theirs = _letters_of(second)
     signs = [tuple(word.sign for word in label.words) for label in (first, second)]
@@ -333,7 +333,7 @@ def _differs_in_mark(first: Label, second: Label) -> bool:
         and _figures_of(first) == _figures_of(second)
     ):
         return True
-    # two grades: B- and C-
+    # two different grades: B- and C-
     if mine != theirs and all(map(_is_signed_letter, (first, second))):
         return True
     figures = _figures_of(first), _figures_of(second)
@@ -359,7 +359,7 @@ _CLOSED_SETS = tuple(map(frozenset, LEXICON.table("closed sets").values()))
 
 
 def _differs_in_contrary(first: Label, second: Label) -> bool:
-    """Return whether labels of the same words differ in one of a closed set, of which only one can be so."""
+    """Return whether labels differ only in a word of a closed set, whose members exclude each other."""
     if len(first.words) != len(second.words):
         return False
     pairs = [
@@ -375,7 +375,7 @@ def _differs_in_contrary(first: Label, second: Label) -> bool:
 
 
 def differs_in_sign(text: str, expected: str) -> bool:
-    """Return whether a text has the expected word with another sign only: C# for C++."""
+    """Return whether a text has the expected word only with another sign: C# for C++."""
     label = read_label(expected)
     if len(label.words) != 1 or not label.words[0].sign:
         return False
@@ -394,12 +394,12 @@ def _figures_of(label: Label) -> tuple[str, ...]:
 
 
 def _has_qualifier(first: Label, second: Label) -> bool:
-    """Return whether one label ends with a figure, and the other goes on behind it: 13 and 13 Pro."""
+    """Return whether one label ends with a number and the other continues after it: 13 and 13 Pro."""
     short, long = sorted((first.words, second.words), key=len)
     begins = all(
         word.forms & other.forms for word, other in zip(short, long, strict=False)
     )
-    # a designation has capitals, and so have its parts: the 10 of "when she was 10" has none
+    # all words of a designation are capitalised, unlike "when she was 10"
     is_designation = any(_has_capital(word) and not word.has_figures for word in short)
     is_designation &= all(map(_has_capital, long[len(short) :]))
     return (
@@ -412,7 +412,7 @@ def _has_capital(word: Word) -> bool:
 
 
 def _match_in_order(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
-    """Return whether the words of two names agree one by one."""
+    """Return whether the words of two names agree pairwise."""
     if len(mine) != len(theirs):
         return _match_initials(mine, theirs)
     return all(
@@ -424,7 +424,7 @@ def _match_in_order(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
 
 
 def _match_initials(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
-    """Return whether initials in a row stand for the first names of the other: JRR Tolkien."""
+    """Return whether joined initials stand for the other's first names: JRR Tolkien."""
     short, long = sorted((mine, theirs), key=len)
     if len(short) != 2 or not short[0].text.isupper() or len(long) < 3:
         return False
@@ -486,9 +486,9 @@ def _share_stem(mine: str, theirs: str) -> bool:
 
 
 def _is_abbreviation(short: Word, long: Word) -> bool:
-    """Return whether a word abbreviates another: its beginning with a full stop, or with its last letter: St, Mt.
+    """Return whether a word abbreviates another: its beginning with a full stop, or its first and last letter: St, Mt.
 
-    An initial stands for a name.
+    An initial abbreviates a name.
     """
     for mine in short.forms:
         for theirs in long.forms:
@@ -506,7 +506,7 @@ def _is_abbreviation(short: Word, long: Word) -> bool:
 
 
 def _is_slip(mine: str, theirs: str) -> bool:
-    """Return whether two long words differ by a typist's slip: two letters exchanged, one doubled, a vowel inside."""
+    """Return whether two long words differ by a typo: two letters swapped, one doubled, an inner vowel."""
     if (
         min(len(mine), len(theirs)) < _LONG_WORD - 1
         or OSA.distance(mine, theirs, score_cutoff=1) != 1
@@ -519,7 +519,7 @@ def _is_slip(mine: str, theirs: str) -> bool:
         start += 1
     if len(mine) != len(theirs):
         long = max(mine, theirs, key=len)
-        # the run ends behind a doubled letter
+        # the common prefix ends after a doubled letter
         return (start > 0 and long[start] == long[start - 1]) or long[
             start : start + 1
         ] == long[start + 1 : start + 2]
@@ -533,7 +533,7 @@ def _is_slip(mine: str, theirs: str) -> bool:
 
 
 def _is_acronym(short: Label, long: Label) -> bool:
-    """Return whether a label is made of the first letters of another's words: UCLA, WWII, U.S."""
+    """Return whether a label consists of the first letters of another's words: UCLA, WWII, U.S."""
     if len(short.words) != 1 or len(long.words) < 2:
         return False
     text = short.words[0].text.replace(".", "")
@@ -551,7 +551,7 @@ _LITTLE_WORDS = LEXICON.words("little words")
 
 
 def _spells(letters: str, words: Sequence[str]) -> bool:
-    """Return whether letters are the beginnings of words, of each its first letter or all of it."""
+    """Return whether letters spell words, each by its first letter or in full."""
     places = {0}
     for word in words:
         following = set(places) if word in _LITTLE_WORDS else set()

@@ -55,9 +55,9 @@ class Moment:
     """year, decade, season, month, day, weekday, hour, minute, second."""
     relation: str = ""
     half_open: bool = False
-    """Whether its hour may be one of the morning or of the evening."""
+    """Whether its hour may be in the morning or in the evening."""
     of_24_hours: bool = False
-    """Whether it is written so that it cannot be."""
+    """Whether its notation excludes that ambiguity."""
     likely: bool = True
 
 
@@ -67,9 +67,9 @@ class Moment:
 def read_moments(
     text: str, tokens: Sequence[Token], *, asked: bool = False
 ) -> list[Moment]:
-    """Return the readings of a text that is a date or a time, all of it; [] otherwise.
+    """Return the readings of a text that is a date or time as a whole; [] otherwise.
 
-    `tokens`: its tokens; `asked`: whether a time is asked for, so a bare number is one.
+    `tokens`: its tokens; `asked`: a time is asked for, so a bare number counts.
     """
     found = moments_at(text, tokens, asked=asked)
     return [moment for moment, size in found if size == len(tokens)]
@@ -78,9 +78,9 @@ def read_moments(
 def moments_at(
     text: str, tokens: Sequence[Token], *, asked: bool = False
 ) -> Iterator[tuple[Moment, int]]:
-    """Yield the readings of dates and times with which tokens begin, each with how many tokens it has.
+    """Yield the readings of dates and times at the start of tokens, each with its number of tokens.
 
-    `text`: where they stand; `asked`: whether a time is asked for, so that 5.11. is one.
+    `text`: the text of the tokens; `asked`: a time is asked for, so 5.11. counts.
     """
     if not tokens:
         return
@@ -98,7 +98,7 @@ def moments_at(
 
 
 def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
-    """Yield the readings of a date in figures: 2023-05-07, 20230507, 7.5.2023, 5/7/23, 31/10."""
+    """Yield the readings of a numeric date: 2023-05-07, 20230507, 7.5.2023, 5/7/23, 31/10."""
     if match.re is not _FIGURES:
         digits = match.groupdict().items()
         yield Moment({name: int(text) for name, text in digits if text})
@@ -111,9 +111,9 @@ def _figure_dates(match: re.Match[str], *, asked: bool) -> Iterator[Moment]:
             yield Moment({"year": int(first), "month": int(second), "day": int(last)})
         return
     year = {"year": int(last) + (2000 if len(last) == 2 else 0)} if last else {}
-    # Americans write the month first, and nobody else; with full stops nobody does
+    # only Americans write the month first, and not with full stops
     is_day_first = (mark == "." and bool(year)) or int(first) > _HALF_DAY
-    # without its year a date that may be read in two ways is rather a fraction
+    # an ambiguous date without a year is more likely a fraction
     is_month_first = not is_day_first and (bool(year) or int(second) > _HALF_DAY)
     yield Moment({**year, "month": int(second), "day": int(first)}, likely=is_day_first)
     if mark != ".":
@@ -135,7 +135,7 @@ def _is_possible(fields: Mapping[str, int]) -> bool:
 
 
 class _Parse:
-    """Reads the tokens of a date or time one after the other; each field once."""
+    """Parses the tokens of a date or time in order, each field once."""
 
     def __init__(self, tokens: Sequence[Token], *, asked: bool) -> None:
         self._tokens = tokens
@@ -147,7 +147,7 @@ class _Parse:
         self._likely = True
 
     def read(self) -> Iterator[tuple[Moment, int]]:
-        """Yield the readings of as many tokens as have a part in a date, and of each part of them."""
+        """Yield the readings of the longest run of date tokens, and of each shorter run."""
         found: list[tuple[Moment, int]] = []
         before = 0
         while self._place < len(self._tokens):
@@ -161,10 +161,10 @@ class _Parse:
             found += [(moment, self._place) for moment in moments]
         if self._place < len(self._tokens):
             following = self._tokens[self._place]
-            # 1. March 14th is the first item of a list
+            # "1. March 14th" is the first item of a list
             if self._is_numbered() and following.is_number:
                 return
-            # in "October, 24 December" the number is of the month behind it
+            # in "October, 24 December" the number belongs to the month after it
             is_month = following.key in cldr.month_names()
             if is_month and self._tokens[self._place - 1].is_number:
                 found = [(moment, size) for moment, size in found if size <= before]
@@ -174,7 +174,7 @@ class _Parse:
         return self._tokens[0].is_number and self._key(1 - self._place) == "."
 
     def _take(self) -> bool:
-        """Read the next piece; return whether it is one of a date."""
+        """Parse the next piece; return whether it belongs to a date."""
         readers = (
             self._take_clock,
             self._take_spoken_clock,
@@ -204,7 +204,7 @@ class _Parse:
         return True
 
     def _take_clock(self) -> bool:
-        """Read 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
+        """Parse 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
         hour = self._digits()
         minute = self._digits(2)
         if hour is not None and self._is_clock() and minute is not None:
@@ -214,7 +214,7 @@ class _Parse:
             if self._key(3) == ":" and second is not None:
                 used = 5
                 fields = fields | {"second": second}
-            # nobody writes 03:54 or 15:54 for an hour of a half day
+            # 03:54 and 15:54 are 24-hour notation
             if self._key().startswith("0") or hour > _HALF_DAY:
                 self._half = "24"
             return self._set(used, **fields)
@@ -239,7 +239,7 @@ class _Parse:
         return texts[:1] == [":"] and len(texts[-1]) == _TWO_DIGITS and touches
 
     def _take_spoken_clock(self) -> bool:
-        """Read half past six, a quarter to seven, noon, two in the morning, six thirty."""
+        """Parse half past six, a quarter to seven, noon, two in the morning, six thirty."""
         if self._key() in _NAMED_TIMES:
             hour, minute = _NAMED_TIMES[self._key()]
             self._half = "24"
@@ -252,7 +252,7 @@ class _Parse:
         return self._take_worded_hour()
 
     def _past_minutes(self, begin: int) -> tuple[int, int] | None:
-        """Return the minutes before `past` or `to`, and the place of that word."""
+        """Return the minutes before `past` or `to`, and the index of that word."""
         word = self._tokens[begin].key if begin < len(self._tokens) else ""
         if word in ("half", "quarter"):
             count = 30 if word == "half" else 15
@@ -290,7 +290,7 @@ class _Parse:
         return self._set(hours[0].end - self._place, hour=hour, minute=minute)
 
     def _take_worded_hour(self) -> bool:
-        """Read an hour in words, or in digits before a part of the day: seven thirty, two in the morning."""
+        """Parse an hour in words, or in digits before a part of the day: seven thirty, two in the morning."""
         for number in read_numbers(self._tokens, self._place)[:1]:
             is_hour = (
                 not number.ordinal
@@ -334,7 +334,7 @@ class _Parse:
         return number is not None and self._set(1, weekday=number)
 
     def _take_decade(self) -> bool:
-        """Read the 1990s, the nineties, '23."""
+        """Parse the 1990s, the nineties, '23."""
         if self._key() in _DECADES:
             return self._set(1, decade=_DECADES[self._key()], century=19)
         digits = self._digits()
@@ -348,7 +348,7 @@ class _Parse:
         return False
 
     def _take_number(self) -> bool:
-        """Read a year, or a day of the month."""
+        """Parse a year, or a day of the month."""
         if self._is_clock():
             return False
         digits = self._digits()
@@ -368,7 +368,7 @@ class _Parse:
         return self._take_year_in_words()
 
     def _take_year_in_words(self) -> bool:
-        """Read nineteen ninety, twenty twenty-three, two thousand and five."""
+        """Parse nineteen ninety, twenty twenty-three, two thousand and five."""
         for number in read_numbers(self._tokens, self._place):
             if (
                 number.value.denominator != 1
@@ -403,7 +403,7 @@ class _Parse:
 
     def _moments(self) -> list[Moment]:
         fields = dict(self._fields)
-        # the Friday before a date is another day
+        # the Friday before a date is a different day
         is_counted_off = self._relation in ("before", "after") and "weekday" in fields
         if not fields or (is_counted_off and len(fields) > 1):
             return []
@@ -451,13 +451,13 @@ class _Parse:
 
 
 def month_of(word: str) -> int | None:
-    """Return the number, from 1, of the month that a word names, whole or abbreviated; None if it names none."""
+    """Return the number (from 1) of the month that a word names, in full or abbreviated; None if none."""
     return cldr.month_names().get(word) or _months_by_beginning().get(word)
 
 
 @cache
 def _months_by_beginning() -> Mapping[str, int]:
-    """Return the months that longer abbreviations mean: Sept."""
+    """Return the months of longer abbreviations: Sept."""
     months: dict[str, set[int]] = {}
     for name, number in cldr.month_names().items():
         for length in range(_SHORTEST_BEGINNING, len(name) + 1):
@@ -470,17 +470,17 @@ def _months_by_beginning() -> Mapping[str, int]:
 
 
 def may_begin_time(token: Token) -> bool:
-    """Return whether a time may begin with a token: no word that says nothing."""
+    """Return whether a time may begin with a token, which function words may not."""
     return token.key not in _SILENT
 
 
 def may_end_value(token: Token) -> bool:
-    """Return whether a value may end with a token: no word that says nothing, or is of what follows."""
+    """Return whether a value may end with a token, which function words and relations may not."""
     return token.key in _CLOCK_WORDS or token.key not in _SILENT | _RELATIONS.keys()
 
 
 def time_words() -> frozenset[str]:
-    """Return the words with which times may begin, apart from names of months and days."""
+    """Return the words that times may begin with, except names of months and days."""
     return frozenset((*_RELATIONS, *_NAMED_TIMES, *_DECADES, *_SEASONS, *_WEEKDAY_SETS))
 
 
@@ -494,7 +494,7 @@ def _half_of(words: Sequence[str]) -> str:
 
 
 def read_weekdays(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the days of the week that tokens name as a range or as a set; none otherwise."""
+    """Return the weekdays that tokens name as a range or a set; empty otherwise."""
     words = [token.key for token in tokens if token.key not in ("the", "on", "from")]
     if len(words) == 1 and words[0] in _WEEKDAY_SETS:
         return frozenset(_WEEKDAY_SETS[words[0]])
@@ -517,20 +517,20 @@ def _weekday_of(word: str) -> int | None:
 
 # --- Comparing.
 
-# The relations that a text may leave out: a shop that is open until nine closes at nine.
+# Relations that a text may omit: a shop that is open until nine closes at nine.
 _OMITTED = frozenset(("until", "since", "this", "next", "last", "every", "about"))
 _PARTS = frozenset(("early", "mid", "late"))
 
 
 def compare_moments(first: Moment, second: Moment) -> Sameness:
-    """Return whether the second is the time that the first states; it may be more exact, but not less."""
+    """Compare two times: the second may be more exact than the first, but not less."""
     mine = dict(first.fields)
     theirs = dict(second.fields)
     shared = mine.keys() & theirs.keys()
     half_open = first.half_open or second.half_open
     if half_open and "hour" in shared:
         is_same_hour = mine["hour"] == theirs["hour"]
-        # 12:27 is an hour of noon to most, and 12:27 am is not
+        # 12:27 usually means noon, and 12:27 am does not
         is_at_midnight = {mine["hour"], theirs["hour"]} == {0, _HALF_DAY}
         mine["hour"] %= _HALF_DAY
         theirs["hour"] %= _HALF_DAY

@@ -28,7 +28,7 @@ _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _NOTHING = LEXICON.words("nothing")
 _ORDINAL_ENDINGS = LEXICON.words("ordinal endings")
-# A point or comma before three digits may group them or begin decimals.
+# A point or comma before three digits may separate groups or decimals.
 _GROUP = 3
 
 
@@ -45,14 +45,14 @@ class Number(NamedTuple):
 
     value: Fraction
     end: int
-    """The place of the token behind it."""
+    """The index of the token after it."""
     likely: bool = True
-    """Whether an English text means it in the first place."""
+    """Whether it is the primary reading in English text."""
     ordinal: bool = False
 
 
 def read_numbers(tokens: Sequence[Token], start: int) -> list[Number]:
-    """Return the readings of the number that begins at a token; [] where none does."""
+    """Return the readings of the number at a token; [] if there is none."""
     sign = 1
     if start < len(tokens) and tokens[start].key in _SIGN_WORDS:
         sign = _SIGN_WORDS[tokens[start].key]
@@ -116,7 +116,7 @@ def _factor_of(name: str) -> int | None:
 
 
 def digit_readings(text: str) -> list[tuple[Fraction, bool]]:
-    """Return the values that digits with separators may have, each with whether it is likely in English.
+    """Return the possible values of digits with separators, each with whether it is likely in English.
 
     A single point or comma before three digits is ambiguous: 1.234 and 1,234.
     """
@@ -137,7 +137,7 @@ def digit_readings(text: str) -> list[tuple[Fraction, bool]]:
 
 
 def _is_grouped(text: str, marks: Sequence[str]) -> bool:
-    """Return whether separators, all alike, cut digits into groups of three, or as in India."""
+    """Return whether separators, all the same, split digits into groups of three, or the Indian way."""
     if not marks:
         return text.isdecimal()
     groups = text.split(marks[0])
@@ -186,27 +186,27 @@ def _word_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
 
 
 class _NumberInWords:
-    """Reads the words of a whole number one after the other: eight hundred and thirty-one."""
+    """Parses the words of a whole number in order: eight hundred and thirty-one."""
 
     def __init__(self, tokens: Sequence[Token], start: int) -> None:
         self._tokens = tokens
         self._place = start
         self._total = 0
         self._current: int | None = None
-        """The number of the words since the last thousand; None before any."""
+        """The number since the last thousand; None before the first word."""
         self._is_over = False
         self._ordinal = False
 
     @property
     def number(self) -> Number | None:
-        """What was read."""
+        """The number parsed so far."""
         if self._current is None:
             return None
         value = Fraction(self._total + self._current)
         return Number(value, self._place, ordinal=self._ordinal)
 
     def take(self) -> bool:
-        """Read the next word; return whether it is one of the number."""
+        """Parse the next word; return whether it belongs to the number."""
         word = _key_at(self._tokens, self._place)
         if self._is_over:
             return False
@@ -236,7 +236,7 @@ class _NumberInWords:
         return True
 
     def _take_article(self) -> bool:
-        """Read the article of a hundred or a dozen."""
+        """Parse the article of a hundred or a dozen."""
         following = _key_at(self._tokens, self._place + 1)
         if self._current is not None or following not in (*_SCALES, *_PACKS):
             return False
@@ -272,11 +272,11 @@ def _may_add(current: int | None, value: int) -> bool:
     return 0 < value < room
 
 
-# --- Fractions, also behind a whole number, and Roman numerals.
+# --- Fractions, also after a whole number, and Roman numerals.
 
 
 def _with_fraction(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
-    """Yield a number, and the same with the fraction behind it: two and a half, 1 1/2."""
+    """Yield a number, and the same with a fraction after it: two and a half, 1 1/2."""
     if not number.ordinal:
         begin = number.end + (_key_at(tokens, number.end) == "and")
         for fraction in _lone_fraction(tokens, begin):
@@ -303,7 +303,7 @@ def _is_slash_fraction(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _lone_fraction(tokens: Sequence[Token], start: int) -> Iterator[Number]:
-    """Yield the fraction in words that begins at a token: half, a third, three quarters."""
+    """Yield the fraction in words at a token: half, a third, three quarters."""
     word = _key_at(tokens, start)
     if word == "half":
         end = start + 1 + (_key_at(tokens, start + 1) in _ARTICLES)

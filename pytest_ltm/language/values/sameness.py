@@ -1,4 +1,4 @@
-"""Whether two values are one."""
+"""The result of comparing two values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Sameness(Enum):
-    """Whether two values are one: proven, refuted, or open."""
+    """Whether two values are the same: proven, refuted, or open."""
 
     SAME = "same"
     OTHER = "other"
@@ -15,10 +15,10 @@ class Sameness(Enum):
 
 
 def weigh_readings(results: Iterable[tuple[Sameness, bool]]) -> Sameness | None:
-    """Return how the readings of two texts compare; each result with whether both readings are likely.
+    """Combine the comparisons of two texts' readings; each result with whether both readings are likely.
 
-    The same in likely readings is the same. Other is what is other in all likely
-    readings, and the same in none. None: no likely readings meet.
+    SAME in likely readings gives SAME. OTHER needs OTHER in all likely readings, and
+    SAME in none. None: no two likely readings are comparable.
     """
     found = list(results)
     if (Sameness.SAME, True) in found:

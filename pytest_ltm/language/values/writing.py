@@ -1,4 +1,4 @@
-"""One way of writing: digits, dashes, quotes and blanks of all scripts in one form, and the tokens of a text."""
+"""Plain writing: digits, dashes, quotes and spaces of all scripts in one form, and the tokens of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm.language.lexicon import Lexicon
 
 LEXICON = Lexicon(__package__)
 
-# Primes, quotes, an ordinal sign that is written for a degree, dashes, Arabic separators.
+# Primes, quotes, an ordinal sign used as a degree sign, dashes, Arabic separators.
 _SIGNS = str.maketrans(
     "\u2032\u2033\u2018\u2019\u201c\u201d\u00ba\u2212\u2010\u2011\u2012\u2013\u2014\u066b\u066c",
     "'\"''\"\"\u00b0------.,",
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 
 
 def plain_writing(text: str) -> str:
-    """Return a text with plain digits, dashes, quotes and blanks; its case stays."""
+    """Return a text with plain digits, dashes, quotes and spaces, in its original case."""
     spaced = _VULGAR.sub(" ", text.translate(_SIGNS))
     plain = unicodedata.normalize("NFKC", spaced).translate(_SIGNS)
     if not plain.isascii():
@@ -48,21 +48,21 @@ class Token:
     start: int
     end: int
     key: str
-    """The text without case and, of abbreviations, without full stops."""
+    """The text without case; abbreviations also without full stops."""
 
     @property
     def is_number(self) -> bool:
-        """Whether it is written in digits."""
+        """Whether the token is written in digits."""
         return self.text[0].isdecimal()
 
     @property
     def is_word(self) -> bool:
-        """Whether it is made of letters."""
+        """Whether the token consists of letters."""
         return self.text[0].isalpha()
 
 
 def split_tokens(text: str) -> list[Token]:
-    """Return the tokens of a text in plain writing."""
+    """Split a text in plain writing into tokens."""
     return [
         Token(
             match[0],
