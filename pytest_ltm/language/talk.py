@@ -1,4 +1,4 @@
-"""The answer without what opens and closes it for the one who asked, and says nothing of what was asked."""
+"""Removing an answer's opening and closing talk, which says nothing about the question."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_ltm.language.lexicon import LEXICON
 RE = LEXICON.expressions("talk")
 _TALK = frozenset(map(word_stem, LEXICON.words("talk words")))
 _Find = Callable[[str], re.Match[str] | None]
-# Only the ends are looked at: a long reply takes no longer.
+# Only the ends are searched, so the time is bounded.
 _REACH = 400
 
 
 class Topic:
-    """What an answer is about: words of it are no talk."""
+    """The topic of an answer: its words are not talk."""
 
     def __init__(self, question: str, expected: str) -> None:
         self.asked = plain_words(question)
@@ -24,7 +24,7 @@ class Topic:
         self._stems = frozenset(map(word_stem, words)) - _PLAIN
 
     def is_touched_by(self, text: str) -> bool:
-        """Return whether a text has a telling word of what was asked or is expected."""
+        """Return whether a text has a distinctive word of the question or the expected answer."""
         return not self._stems.isdisjoint(map(word_stem, plain_words(text)))
 
 
@@ -33,12 +33,12 @@ _TALK_OR_PLAIN = _TALK | _PLAIN
 
 
 def without_talk(text: str, topic: Topic) -> str:
-    """Return one pass over an answer: it without what opens or closes it.
+    """Return an answer after one pass of removing opening or closing talk.
 
-    That says again what was asked, is addressed to whoever asked, tells where the answer
-    comes from, or offers, asks or wishes something. It has no other word of the topic,
-    no figure and no name, denies and doubts nothing, and leaves an answer. Where the
-    question is not known, none of its words may tell of anything but talk.
+    Talk repeats the question, addresses the user, names the answer's source, or offers,
+    asks or wishes something. It has no other word of the topic, no number and no name,
+    denies and doubts nothing, and leaves an answer. If the question is unknown, all of
+    its words must be words of talk.
     """
     for strip in (
         _without_closing,
@@ -55,14 +55,14 @@ def without_talk(text: str, topic: Topic) -> str:
 def _without_closing(text: str, topic: Topic) -> str:
     base = max(0, len(text) - _REACH)
     starts = [match.end() for match in RE.sentence_start.finditer(text, base)]
-    # a capital that begins nothing may stand in the last sentence
+    # the last sentence may have capitals that do not begin one
     for start in starts[-_CAPITALS:]:
         sentence = text[start:]
         before = text[:start].rstrip(" \t\n*_>-\u2014")
         simple = " ".join(plain_words(sentence))
         if RE.signs.fullmatch(simple):
             return before
-        # a colon leads up to what is said
+        # a colon introduces an answer
         if before.endswith(":") or _tells_something(sentence, topic):
             continue
         is_question = sentence.rstrip(" *_\"')").endswith("?")
@@ -77,10 +77,10 @@ _CAPITALS = 3
 
 
 def _without_note(text: str, topic: Topic) -> str:
-    """Return a text without a line or brackets at an end, in which a program notes what it did, or its source."""
+    """Return a text without a program's note on its work or source, as a line or brackets at an end."""
     for find in (RE.note_before.match, RE.note_behind.search):
         shorter = _without_match(find, text, topic)
-        # what has more of them is no answer with a note, but made of them
+        # several notes are the answer itself, not notes on it
         if _without_match(find, shorter, topic) == shorter != text:
             return shorter
     return text
@@ -108,7 +108,7 @@ def _is_note(line: str, topic: Topic) -> bool:
 
 
 def _without_question(text: str, topic: Topic) -> str:
-    """Return a text without the question that it says again, and the labels of both."""
+    """Return a text without a repetition of the question, and without the labels of both."""
     asked = topic.asked
     if not asked:
         return text
@@ -122,7 +122,7 @@ def _without_question(text: str, topic: Topic) -> str:
 
 
 def _without_opening(text: str, topic: Topic) -> str:
-    """Return a text without the parts that lead up to its answer, up to a stop, a colon or a dash."""
+    """Return a text without the parts that lead up to its answer, ended by a full stop, a colon or a dash."""
     start = end = 0
     leads = False
     for match in RE.part_end.finditer(text, 0, _REACH):
@@ -140,7 +140,7 @@ def _without_opening(text: str, topic: Topic) -> str:
 
 
 def _tells_something(sentence: str, topic: Topic) -> bool:
-    """Return whether a sentence has a word of what was asked, a figure, a name, a denial or a doubt."""
+    """Return whether a sentence has a word of the topic, a number, a name, a denial or a doubt."""
     if topic.is_touched_by(sentence) or RE.value.search(sentence):
         return True
     return RE.turns.search(" ".join(plain_words(sentence))) is not None
