@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(
 
 
 def block(seconds: Any = 30.0) -> None:
-    """Wait far longer than any limit here, without the banned sleep."""
+    """Block far longer than any limit here, without the banned sleep."""
     threading.Event().wait(seconds)
 
 
 @pytest.fixture(autouse=True)
 def undisturbed() -> Any:
-    """The process's timer and handler are as they were, whatever a test does."""
+    """Fail if a test leaves the process's timer or signal handler changed."""
     before = signal.getsignal(signal.SIGALRM)
     yield
     assert signal.getsignal(signal.SIGALRM) is before
@@ -177,7 +177,7 @@ def quiet() -> Any:
 def test_a_limit_that_is_over_as_the_call_comes_back_sets_no_timer_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A ring without a handler of ours would end the process."""
+    """An alarm without our handler would end the process."""
     hours_passed = [0.0]
     monkeypatch.setattr(
         time_limits,

@@ -1,4 +1,4 @@
-"""Passing faults: which are tried again, how often, how long apart, and for whom."""
+"""Transient faults: which are retried, how often, at what intervals, and by whom."""
 
 # ruff: noqa: ARG001, ARG002 - agents under test keep the protocol's signatures
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Response:
 
 
 class HTTPStatusError(Exception):
-    """As httpx and requests raise it."""
+    """An error shaped like those of httpx and requests."""
 
     def __init__(self, status: int, **headers: str) -> None:
         super().__init__(f"status {status}")
@@ -45,7 +45,7 @@ class HTTPStatusError(Exception):
 
 
 class ProviderError(Exception):
-    """As clients of providers raise it."""
+    """An error shaped like those of provider clients."""
 
     def __init__(self, status: int, code: str | None = None) -> None:
         super().__init__(f"status {status}")
@@ -72,7 +72,7 @@ def group(*errors: Exception) -> BaseException:
     return kind("unhandled errors in a task group")
 
 
-# --- what may pass
+# --- which faults are transient
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
@@ -192,11 +192,11 @@ def test_a_server_may_say_by_itself_whether_to_come_again() -> None:
     ) == Trouble(untaken=False)
 
 
-# --- how often, and how long apart
+# --- how often, and at what intervals
 
 
 class Line:
-    """A speaker whose waits take no time, and what became of its attempts."""
+    """A caller whose waits take no time, with a record of its attempts."""
 
     def __init__(
         self, agent: Any, most: int = 4, seed: int = 1, **settings: Any
@@ -220,7 +220,7 @@ class Line:
 
 
 class Flaky:
-    """Fails with the given errors, one after the other, then replies."""
+    """Raises the given errors in sequence, then replies."""
 
     stateless = True
 
@@ -387,11 +387,11 @@ def test_an_async_agent_is_asked_again() -> None:
     assert Line(Async()).ask() == "at last"
 
 
-# --- who remembers
+# --- agents that remember failed attempts
 
 
 class Rememberer:
-    """Notes each message before its model is called, as careless agents do."""
+    """Stores each message before its model is called, as careless agents do."""
 
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)
@@ -488,7 +488,7 @@ def test_being_told_an_exchange_is_tried_again_too() -> None:
     assert agent.heard == ["a", "a"]
 
 
-# --- what a fault says
+# --- the text of a fault
 
 
 def test_an_adapters_own_fault_keeps_its_words_and_says_whether_the_agent_is_gone() -> (

@@ -1,4 +1,4 @@
-"""What foreign code hands over comes in as exact builtins or as a fault, within its time limit."""
+"""Values from foreign code arrive as exact builtins or as a fault, within their time limit."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
 
-# A limit may strike while the garbage is collected, in what Hypothesis or a WeakSet
-# does then.
+# A limit may interrupt garbage collection while Hypothesis or a WeakSet runs callbacks.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(?s).*(gc_callback|WeakSet):pytest.PytestUnraisableExceptionWarning"
 )
 
 
 def play(seed: int) -> None:
-    """Do with a machine-made agent all that a conversation does with an agent."""
+    """Perform every operation of a conversation on a generated agent."""
     made = foreign_agent(Random(seed))
     with contextlib.suppress(LtmError):
         source = agent_source(made, spec="bots:Bot")
@@ -79,7 +78,7 @@ def test_an_error_that_was_settled_can_be_touched_anywhere(seed: int) -> None:
     error = foreign_error(Random(seed))
     try:
         settled = call_within(1, lambda: airlock.settle_error(error))
-    except OutOfTime:  # a gate is within the limit of its call
+    except OutOfTime:  # a gate runs within the limit of its call
         return
     assert all(type(word) in SCALARS or type(word) is tuple for word in settled.args)
     assert settled == settled  # noqa: PLR0124 - runs its __eq__
@@ -134,7 +133,7 @@ def test_a_mishap_that_lies_is_left_out() -> None:
     assert [mishap.what for mishap in check_reply(reply, ValueError).mishaps] == ["a"]
 
 
-# Modules that hold foreign objects, and what they call them.
+# Modules that handle foreign objects, and their names for them.
 HOLDERS = (
     *("agents/caller.py", "judges/model_calls.py", "agents/_subprocess_main.py"),
     *("_core/calls/event_loop.py", "_core/calls/foreign.py"),
@@ -158,7 +157,7 @@ TOUCHING = {
 
 
 def touches(source: str) -> list[str]:
-    """Return where a module touches a foreign object by a builtin; a nested function runs behind a gate."""
+    """Return where a module applies a builtin to a foreign object; nested functions run behind a gate."""
     tree = ast.parse(source)
     within = {
         id(inner)

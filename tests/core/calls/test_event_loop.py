@@ -1,4 +1,4 @@
-"""The event loop that async agents of all conversations share where several are played at once."""
+"""The event loop shared by the async agents of concurrent conversations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def at_once(
     timeout: float | None = None,
     messages: int = 3,
 ) -> list[str]:
-    """Hold so many conversations at once; return the last reply of each, or its error, in the order of their begin."""
+    """Hold `number` conversations at once; return each one's last reply or error, in the order of their start."""
     hub, ends, agents = Hub(), [""] * number, agent_source(make, spec="x:y")
 
     def talk(place: int) -> Callable[[OwnThread], None]:
@@ -72,7 +72,7 @@ def at_once(
 
 
 class Shares:
-    """Waits for its turn at what all conversations share, and keeps what belongs to a thread and to a context."""
+    """Waits for a lock that all conversations share, and keeps thread-local and context-local state."""
 
     gate: asyncio.Semaphore
     met = 0
@@ -187,7 +187,7 @@ def test_a_loop_that_is_blocked_for_good_is_given_up_and_says_by_whom() -> None:
     class Stuck:
         async def reply(self, message: str) -> str:
             if message == "0.1":
-                go.wait(30)  # in C, where nothing can be thrown into it
+                go.wait(30)  # a wait in C, which cannot be interrupted
             await asyncio.sleep(0.2)
             return message
 

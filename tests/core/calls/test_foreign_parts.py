@@ -1,4 +1,4 @@
-"""Judges, fillers, stores, hooks and exporters of others end no run and hang none, whatever they are made of."""
+"""Foreign judges, fillers, stores, hooks and exporters never end or hang a run, however they misbehave."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pytest_ltm.commands import sharing
 from pytest_ltm.judges import judge_registry
 from pytest_ltm.judges.model_calls import ModelCaller
 
-# A limit may strike while the garbage is collected, in what Hypothesis does then.
+# A limit may interrupt garbage collection while Hypothesis runs callbacks.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(?s).*gc_callback:pytest.PytestUnraisableExceptionWarning"
 )
@@ -43,7 +43,7 @@ def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def draw_method(rng: Random, right: Any) -> Callable[..., Any]:
-    """Return a method that throws, hangs, lies, or returns what it should, or an odd object."""
+    """Return a method that raises, hangs, lies, or returns a correct or odd value."""
     value, error = foreign_object(rng), foreign_error(rng)
 
     def throw(*_: object, **__: object) -> Any:
@@ -59,7 +59,7 @@ def draw_method(rng: Random, right: Any) -> Callable[..., Any]:
 
 
 def draw_object(rng: Random, methods: dict[str, Any]) -> Any:
-    """Return an object with these methods, each of which may be odd, and odd special methods."""
+    """Return an object with these methods, any of which may be odd, and odd special methods."""
     members: dict[str, Any] = {
         name: draw_method(rng, right) for name, right in methods.items()
     }
@@ -137,7 +137,7 @@ def play_exporter(rng: Random) -> None:
         list(write())
 
 
-# A hook or an exporter may take its time: it is called by nobody who waits for a reply.
+# Hooks and exporters have no short limit: no reply waits for them.
 UNLIMITED = (play_hook, play_exporter)
 
 
@@ -146,7 +146,7 @@ def _limit_of(play: Callable[[Random], None]) -> float:
 
 
 def find_end_of(play: Callable[[Random], None], seed: int) -> BaseException | None:
-    """Return what ends that play; None if it ends by itself."""
+    """Return the exception that ends a play, or None if it ends normally."""
     try:
         call_within(_limit_of(play), lambda: play(Random(seed)))
     except KeyboardInterrupt:
@@ -174,7 +174,8 @@ def test_no_object_of_others_ends_or_hangs_what_asks_it(
         if play not in UNLIMITED:
             assert error is None or isinstance(error, LtmError), seed
         else:
-            # what bare pytest does not survive either passes; a disk that fails is told
+            # errors that end bare pytest as well pass through; a failing disk is
+            # reported
             assert not isinstance(error, SystemExit), seed
             assert not isinstance(error, Exception) or is_told(error), seed
         assert not isinstance(error, LtmError) or type(str(error)) is str

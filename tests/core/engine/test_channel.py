@@ -1,4 +1,4 @@
-"""The channel: one message there, one reply back, counted once and written down."""
+"""The channel: one message out, one reply back, counted once and recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Agent:
-    """Does with each message what it was made with."""
+    """Handles each message with the function it was made with."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -52,7 +52,7 @@ class Agent:
 
 
 class Line:
-    """A channel with everything that can be looked at afterwards."""
+    """A channel whose parts can all be inspected afterwards."""
 
     def __init__(
         self, agent: Any = None, *, heard: Any = lambda _: None, **options: Any

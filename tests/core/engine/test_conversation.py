@@ -1,4 +1,4 @@
-"""The loop: who speaks when, what passes the time, and what isolated examples go without."""
+"""The loop: the order of speakers, the ways time passes, and the exceptions for isolated examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold in every conversation, whatever its scenarios do and however its agent fails."""
+"""Invariants of every conversation, for any scenarios and any agent failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ conversations = settings(
 @conversations
 @given(cases)
 def test_it_follows_the_rules_and_ends_within_a_bound_known_before(case: Case) -> None:
-    record = play(case)  # compares each decision with the naive agenda, and counts them
+    record = play(case)  # also compares each decision with the naive agenda, and counts decisions
     assert isinstance(record.events[-1], events.End)
 
 
@@ -93,7 +93,7 @@ def test_every_gap_is_at_least_the_waits_within_it(case: Case) -> None:
                 after_needle = record.transcript.counted_before(needle.number + 1)
                 before_question = record.transcript.counted_before(asked.number)
                 assert before_question - after_needle >= waited_tokens
-                # A fixed allowance counts more than a short reply has.
+                # A fixed allowance counts more tokens than a short reply has.
                 if "+" not in case.count:
                     assert needle_gap(needle, asked) >= waited_tokens
                 assert asked.now - needle.now >= max(
@@ -111,7 +111,7 @@ def test_the_steps_of_an_example_are_spoken_in_order(case: Case) -> None:
             for e in record.transcript
             if e.by == key and e.kind in {"say", "ask"}
         ]
-        # the last one if it was unwound before it went on
+        # the last message is missing if the body was unwound while sending it
         assert own == player.spoken or own[:-1] == player.spoken
         planned = [
             f"{key} #{n} " + "." * s.size
@@ -177,10 +177,10 @@ def test_incompatible_examples_are_never_open_together(case: Case) -> None:
 
 
 def _open(record: Record) -> dict[str, tuple[int, int]]:
-    """Return when each example entered and when it was through: its body, and its watchers that count replies."""
+    """Return when each example entered and when it was done: its body, and watchers that count replies."""
     intervals = {}
     for key, player in record.players.items():
-        # the last "counted"
+        # keeps the last "counted"
         at = {event: n for n, (event, by) in enumerate(record.log) if by == key}
         if "enter" in at:
             broken = player.error is not None or record.endings[key].error is not None

@@ -1,4 +1,4 @@
-"""A lane: where one example stands, what its waits mean and what became of it."""
+"""A lane: the position of one example, its waits and its ending."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_question_needs_something_before_it() -> None:
         lane().needles(())
 
 
-# --- may it be played
+# --- whether it may be played
 
 
 def test_an_example_without_a_definition_can_be_played() -> None:
@@ -167,7 +167,7 @@ def test_the_agent_must_have_every_capability_that_is_required() -> None:
     )
 
 
-# --- what is measured
+# --- measurements
 
 
 def test_the_measured_span_runs_from_the_start_to_the_start_of_the_last_question() -> (
@@ -241,7 +241,7 @@ def test_a_watcher_that_must_tell_and_cannot_is_unscored(
     assert one.verdict == verdict
 
 
-# --- what became of it
+# --- endings
 
 
 def test_what_broke_it_comes_before_any_score() -> None:

@@ -1,4 +1,4 @@
-"""An agent is made when it is needed, saved after each exchange, and put back to where the conversation is."""
+"""An agent is created when first needed, saved after each exchange, and restored to the conversation's position."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pytest_ltm.api.storage import (
 
 
 class Plain:
-    """Replies with all that it has heard; "fail" is heard, and then fails."""
+    """Replies with all messages so far; raises after storing "fail"."""
 
     made = 0
 
@@ -76,7 +76,7 @@ class Stateless(Plain):
 
 
 class Line:
-    """A channel, perhaps going on with what another recorded."""
+    """A channel, optionally resuming another one's record."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ def test_an_agent_that_goes_on_knows_what_it_must(
     second = Line(kind, recorded=first.file.getvalue(), folder=tmp_path / "checkpoints")
     assert second.say("one") == "one"
     assert second.say("two") == first.channel.transcript[1].reply
-    assert second.made == []  # nothing was needed of it
+    assert second.made == []  # the agent was not needed
     assert second.say("three") == heard
     assert second.file.getvalue().startswith('{"event":"message","exchange":2')
 
@@ -171,7 +171,7 @@ def test_what_was_told_is_not_saved_where_saving_is_dearer_and_told_again(
 
 
 class FailsOnce(SavedAndTold):
-    """Hears half of "three", and then the connection is gone; once."""
+    """Stores half of "three" before its connection breaks, once."""
 
     fails = True
 
@@ -184,7 +184,7 @@ class FailsOnce(SavedAndTold):
 
 
 class FailsOnceAndRefers(FailsOnce):
-    """Saves a reference to what goes on: loading it undoes nothing."""
+    """Saves a reference to live state, so that loading it undoes nothing."""
 
     saves_reference = True
 

@@ -1,4 +1,4 @@
-"""From what became of an example to its result."""
+"""From the ending of an example to its result."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_an_ending_without_anything_is_described() -> None:
     assert describe_ending_error(None) == "it ended without a verdict"
 
 
-# --- what is kept of the verdict and the plan
+# --- what the result keeps of the verdict and the plan
 
 
 def test_the_parts_of_the_verdict_are_kept() -> None:
@@ -161,7 +161,7 @@ def test_the_plan_and_the_place_are_kept() -> None:
     assert {name: getattr(told, name) for name in PLACE} == PLACE
 
 
-# --- what is measured
+# --- measurements
 
 
 def quiz(ltm: Ltm) -> None:

@@ -1,4 +1,4 @@
-"""What is put in place for an item is taken out again, whatever happens."""
+"""Replacements made for an item are undone in any case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm._core.internals.item_context import InPlace
 
 
 class Noted:
-    """A swap that says what is done with it, and fails where it is told to."""
+    """A swap that logs its steps, and fails on demand."""
 
     def __init__(self, name: str, log: list[str], *, fails_at: str = "") -> None:
         self._name, self._log, self._fails_at = name, log, fails_at

@@ -1,4 +1,4 @@
-"""Checksums of a journal: whatever has become of a line is noticed, and told for what it is."""
+"""Journal checksums: any change to a line is detected and classified."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ JOURNAL = b"".join(LINES)
 
 
 def kept(data: bytes) -> int | None:
-    """Return how many lines a reader gets; None if it refuses."""
+    """Return the number of lines that a reader accepts; None if it refuses the file."""
     chain, lines = Chain(), [line + b"\n" for line in data.split(b"\n")[:-1]]
     return (
         None if any(chain.verify_line(line) is None for line in lines) else len(lines)

@@ -1,4 +1,4 @@
-"""What readers of run folders survive: pipes in the place of files, at which nobody waits, and absurd figures."""
+"""Readers of run folders survive absurd figures and pipes in place of files, which never block them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READERS = (
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of one conversation, in the folder of a project."""
+    """A run of one conversation, in a project's folder."""
     monkeypatch.chdir(tmp_path)
     return write_run(tmp_path / ".ltm/runs/run", held([played()]))
 

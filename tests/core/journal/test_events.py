@@ -1,4 +1,4 @@
-"""What a journal says: each event is one line and comes back from it; what is no event is told with file and line."""
+"""Journal events: each round-trips through one line; anything else is reported with file and line."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ def test_an_end_is_of_an_example_or_of_the_conversation(made: Any) -> None:
         made()
 
 
-# --- what is no event
+# --- invalid events
 
 OF_FORMAT = '{{"event":"header","format":{},"plan":{{}},"plan_fingerprint":"p","agent_fingerprint":"a"}}'
 
@@ -690,7 +690,7 @@ def test_a_reply_to_no_message_is_an_error_that_says_where(tmp_path: Path) -> No
 
 
 class Sometimes:
-    """Accepts history, shows what it retrieved, tells what it used; fails at one message."""
+    """Accepts history, reports retrieved texts and usage, and fails at one message."""
 
     max_message_tokens = 60
 

@@ -1,4 +1,4 @@
-"""`doctor --verify` and `doctor --repair`: what is told of damaged journals, and what is put right."""
+"""`doctor --verify` and `doctor --repair`: their reports on damaged journals, and their repairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: a line for each event, there before anything else happens."""
+"""The journal: a line per event, written before anything else happens."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def at(second: int) -> datetime:
             ],
             33.0,
         ),
-        (  # the first was killed after ten seconds, the second before anything was timed
+        (  # the first process was killed after ten seconds, the second before any timing
             [
                 timings.Began(at=at(0), after=1.0),
                 timings.Began(at=at(50), after=2.0),

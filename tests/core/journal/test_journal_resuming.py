@@ -1,4 +1,4 @@
-"""A journal that is resumed: what is recorded is said again, then it grows."""
+"""Resuming a journal: recorded events are replayed, then new ones are appended."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_timings_lose_a_torn_line_and_go_on(tmp_path: Path) -> None:
 
 
 class Full(io.StringIO):
-    """A file on a disk that is full."""
+    """A file on a full disk."""
 
     def write(self, text: str) -> int:
         raise OSError(28, f"No space left on device for {len(text)}")

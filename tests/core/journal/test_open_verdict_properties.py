@@ -1,4 +1,4 @@
-"""What must hold of every score of which a part is open."""
+"""Invariants of scores with an open part."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check(state: bool | None) -> Check:
 
 @st.composite
 def rows(draw: st.DrawFn) -> ScenarioResult:
-    """One example: decided, open in part, undecided, or lost through its agent."""
+    """One example: decided, partly open, undecided, or lost because of its agent."""
     score, threshold = draw(SHARES), draw(THRESHOLDS)
     upper = max(score, draw(SHARES))
     match draw(st.sampled_from(["decided", "open", "undecided", "lost"])):

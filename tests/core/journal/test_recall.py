@@ -1,4 +1,4 @@
-"""What of a question's needles was retrieved: told by text, and not told where nobody can know."""
+"""The share of a question's needles that was retrieved, matched by text; unknown if it cannot be determined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a journal, and what is cut off before it is resumed."""
+"""The part of a journal that is kept, and the part cut off before resuming."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
     cut_back(tmp_path, read_recording(path))
     told = (tmp_path / "timings.jsonl").read_bytes()
     for size in range(len(told) + 1):
-        # whatever was written of the telling, the journal was still whole
+        # however much of the timings was written, the journal was still uncut
         path.write_bytes(whole)
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))

@@ -1,4 +1,4 @@
-"""Results are plain data that survive a file, byte for byte."""
+"""Results are plain data that round-trip through a file, byte for byte."""
 
 from __future__ import annotations
 

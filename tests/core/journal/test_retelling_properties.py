@@ -1,4 +1,4 @@
-"""Whatever was said in a conversation: telling its record again comes to the same verdicts, and asks nobody."""
+"""Replaying the record of any conversation yields the same verdicts, and calls neither agent nor judge."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from pytest_ltm.records import playback
 
 @dataclass
 class Retold:
-    """What telling a record again came to."""
+    """The outcome of replaying a record."""
 
     record: Record
     conversation: Conversation
     asked: bool
-    """Somebody was asked."""
+    """Whether an agent or judge was called."""
 
 
 def retell(case: Case, whole: Record) -> Retold:
-    """Tell a whole record again, to bodies that do the same as then."""
+    """Replay a whole record with bodies that act as before."""
     said = _with_verdicts(whole)
     recorded = playback.Playback(fold.ConversationRecord.after(said), said)
     now = Record(case)
@@ -97,7 +97,7 @@ def retell(case: Case, whole: Record) -> Retold:
 
 
 def _with_verdicts(whole: Record) -> list[events.Event]:
-    """Return the events with a verdict behind the end of each example, as runs write them."""
+    """Return the events with a verdict after the end of each example, as in recorded runs."""
     found: list[events.Event] = []
     for event in whole.events:
         found.append(event)
@@ -113,7 +113,7 @@ def _kept(key: str) -> Ending:
 
 
 def _one(steps: tuple[Step, ...], *faults: int) -> Case:
-    """Return a conversation with an agent that is told its filler."""
+    """Return a conversation with an agent that accepts filler as history."""
     part = Part(
         name="a",
         steps=steps,
@@ -136,9 +136,9 @@ def _one(steps: tuple[Step, ...], *faults: int) -> Case:
 
 
 QUIET = _one((Speak(20, asked=False), Speak(20, asked=True), Pause(0.9, 0.0, 30)))
-"""Nothing is said after the wait."""
+"""Ends with a wait, after which nothing is said."""
 REFUSED = _one((Speak(20, asked=False), Pause(0.9, 0.0, 0), Speak(20, asked=True)), 2)
-"""The agent will not have a filler that it is told."""
+"""The agent refuses a filler exchange."""
 
 
 @example(QUIET)

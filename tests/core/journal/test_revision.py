@@ -1,4 +1,4 @@
-"""The commit that is tested, from the files of git and the environment of a CI job."""
+"""The commit under test, read from git's files and the environment of a CI job."""
 
 from __future__ import annotations
 

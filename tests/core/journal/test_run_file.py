@@ -1,4 +1,4 @@
-"""`run.json`, and which run is meant."""
+"""`run.json`, and the resolution of run names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a reply came to be: the same account for the same content, whatever it is called and wherever it stands."""
+"""Accounts of a reply's end: equal for equal content, whatever the names and positions of its fields."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ GARBAGE: tuple[Any, ...] = (
 
 
 def spell(name: str, rng: Random) -> str:
-    """Return a name as another server would write it."""
+    """Return a name in the spelling of another server."""
     parts = name.split()
     joined = rng.choice(("_".join, "-".join, " ".join))(parts)
     camel = parts[0] + "".join(part.title() for part in parts[1:])
@@ -65,7 +65,7 @@ def spell(name: str, rng: Random) -> str:
 
 
 def wrap_error(words: str, rng: Random) -> Any:
-    """Return a body that reports an error with these words, at some place under some name."""
+    """Return a body that reports an error with these words, at a random place and under a random name."""
     message = {spell(rng.choice(("message", "msg", "detail")), rng): words}
     error = rng.choice((message, words, [message], {**message, "code": None}))
     body: Any = {spell(rng.choice(("error", "errors")), rng): error}
@@ -78,7 +78,7 @@ def wrap_error(words: str, rng: Random) -> Any:
 
 
 def grow_garbage(rng: Random, depth: int = 0) -> Any:
-    """Return a value of any kind, with names that mean something elsewhere."""
+    """Return a random value with field names that have a meaning elsewhere."""
     names = ("error", "code", "status", "choices", "message", "type", "success", "x")
     if depth > 8 or rng.random() < 0.3:
         return rng.choice(GARBAGE)

@@ -1,4 +1,4 @@
-"""The loop: scenarios that break the rules, what is remembered of questions, and the journal's story."""
+"""The loop: scenarios that break the rules, the memory of questions, and the events of the journal."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_an_interruption_in_a_body_is_an_interruption() -> None:
         talk({"a": interrupted})
 
 
-# --- what it remembers of questions
+# --- its memory of questions
 
 
 def test_a_question_depends_on_the_says_before_it_and_not_on_other_questions() -> None:

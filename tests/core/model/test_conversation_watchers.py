@@ -1,4 +1,4 @@
-"""The loop: what watchers see, when they must have spoken, and what waits for them."""
+"""The loop: what watchers see, when they must decide, and what waits for them."""
 
 from __future__ import annotations
 

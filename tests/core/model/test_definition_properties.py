@@ -1,4 +1,4 @@
-"""load(dump(x)) == x, and whatever a file holds, the only exception is DefinitionError."""
+"""load(dump(x)) == x, and reading any file raises DefinitionError or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies in greenlets: plain code that stops where it speaks."""
+"""Bodies in greenlets: plain code that pauses whenever it speaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTSIDE = "the conversation can only be used in the body of the test, not in a f
 
 
 class Body(GreenBody):
-    """Runs a function of itself."""
+    """Runs a function that it is given."""
 
     def __init__(self, run: Callable[[Body], object]) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ def test_an_error_that_nobody_catches_ends_the_body() -> None:
 
 
 class Outcome(BaseException):
-    """What pytest's skip() raises is no Exception either."""
+    """Like the exception of pytest's skip(), not an Exception."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The handle that scenarios speak through, and the sheet that they are scored on."""
+"""The handle through which scenarios speak, and the sheet that records their score."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 
 
 class Recorder:
-    """Takes the handle's requests and answers them."""
+    """Receives the handle's requests and answers them."""
 
     def __init__(self, answer: str = "ok") -> None:
         self.requests: list[Request] = []
@@ -50,7 +50,7 @@ def handle(send: Any = None, **options: Any) -> Ltm:
     )
 
 
-# --- what is not there
+# --- missing attributes
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_missing_definition_says_how_to_give_one() -> None:
     assert handle(definition=definition).definition is definition
 
 
-# --- what it notes
+# --- notes
 
 
 def test_a_check_returns_whether_it_holds_and_is_noted() -> None:
@@ -218,8 +218,8 @@ def test_a_type_checker_refuses_a_misspelt_name_and_sees_what_follows(
         str(tmp_path / "cache"),
         "--follow-imports=silent",
     ]
-    # In a process of its own: mypy raises Python's recursion limit for good, and other
-    # tests rely on that.
+    # In its own process: mypy raises Python's recursion limit permanently, and other
+    # tests rely on that limit.
     printed = subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, check=False
     ).stdout

@@ -1,4 +1,4 @@
-"""A conversation with a history: dated exchanges are told in the place of filler, and questions wait for them."""
+"""Conversations with a history: dated exchanges replace filler, and questions wait for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAST = [
 
 
 class Listener(ScriptedAgent):
-    """Accepts history, and keeps what it was told with its time."""
+    """Accepts history, and keeps each told exchange with its time."""
 
     def __init__(self) -> None:
         super().__init__(*["an answer"] * 9)
@@ -164,7 +164,7 @@ def test_the_journal_names_what_was_told_of_the_history() -> None:
 
 
 class Remembering(Listener):
-    """Shows as retrieved whatever it is given."""
+    """Reports a given list of texts as retrieved."""
 
     def __init__(self, *shown: str) -> None:
         super().__init__()
@@ -216,7 +216,7 @@ def test_an_exchange_of_several_turns_is_retrieved_as_its_turns() -> None:
 
 
 class Narrow(ScriptedAgent):
-    """Takes short messages only."""
+    """Accepts short messages only."""
 
     max_message_tokens = 8
 

@@ -24,7 +24,7 @@ JudgeCall = partial(ModelCaller, who="the judge", error=JudgeError)
 
 
 class Counting:
-    """A judge that says no, with usage and cost, and counts."""
+    """A judge that replies "no" with usage and cost, and counts its calls."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.calls = 0
@@ -42,7 +42,7 @@ class Counting:
 
 
 class Setting:
-    """A connection with its files in a folder."""
+    """A judge connection with its files in a folder."""
 
     def __init__(
         self,

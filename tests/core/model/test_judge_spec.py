@@ -1,4 +1,4 @@
-"""What `--ltm-judge` says, on the command line and in a file, and how older runs are read."""
+"""Specs of `--ltm-judge`, on the command line and in files, and the reading of older runs."""
 
 from __future__ import annotations
 

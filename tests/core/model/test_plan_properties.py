@@ -1,4 +1,4 @@
-"""A plan's fingerprint does not depend on order, and does depend on each field."""
+"""A plan's fingerprint is independent of order and depends on every field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario may do: durations, steps, and what they refuse."""
+"""Building blocks of scenarios: durations, steps, and the values they refuse."""
 
 from __future__ import annotations
 

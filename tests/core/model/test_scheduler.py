@@ -1,4 +1,4 @@
-"""The agenda: who is next, and what is refused."""
+"""The agenda: the choice of the next lane, and refused plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_ltm.api.storage import ConfigurationError
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
-    """Return the agenda of scenarios named by letters; `a="bc"`: a must not overlap with b and c."""
+    """Return an agenda of scenarios named by letters; `a="bc"`: a must not overlap with b or c."""
     entries = [
         AgendaEntry(scenario=name, incompatible=frozenset(incompatible.get(name, "")))
         for name in scenarios
@@ -215,8 +215,8 @@ def test_many_examples_of_many_scenarios_take_one_heap_operation_each_and_no_sea
         decision = one.decide()
         assert isinstance(decision, ResumeLane)
         one.resume(decision.lane)
-    # A heap of a thousand takes about ten comparisons (twice that when the smallest
-    # leaves) for each of its four uses.
+    # A heap of a thousand takes about ten comparisons (twice that to remove the
+    # smallest) for each of its four uses.
     assert looked_at < scenarios * 4 * 2 * 10
 
 

@@ -1,4 +1,4 @@
-"""The agenda keeps the rules of scheduling on random plans, and always gets to an end."""
+"""On random plans the agenda keeps the scheduling rules and always finishes."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ NAMES = "abcde"
 
 @dataclass(frozen=True)
 class Pause:
-    """The example waits for so many tokens and minutes."""
+    """The example waits for this many tokens and minutes."""
 
     tokens: int
     minutes: int
     told: int = 0
-    """So many exchanges of the history, at most as many as there are."""
+    """Exchanges of the history that are told, at most as many as exist."""
 
 
 @dataclass(frozen=True)
 class Listen:
-    """A watcher of the example counts so many fillers."""
+    """A watcher of the example counts this many fillers."""
 
     replies: int
 
 
 @dataclass(frozen=True)
 class Talk:
-    """The example says so many tokens."""
+    """The example says this many tokens."""
 
     tokens: int
 
@@ -62,14 +62,14 @@ entries = st.builds(
     together=st.booleans(),
 )
 histories = st.lists(st.integers(0, 9), max_size=5).map(sorted)
-"""The minutes at which exchanges of a history are dated."""
+"""Minutes at which the exchanges of a history are dated."""
 plans = st.lists(st.tuples(entries, st.lists(moves, max_size=5)), max_size=8)
 overshoots = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
 
 @dataclass
 class Driver:
-    """Carries decisions out as the conversation does, without any agent."""
+    """Carries out decisions like the conversation, but without an agent."""
 
     agenda: Compared
     scripts: list[list[Move]]
@@ -179,8 +179,8 @@ def driven(
         for move in script
         if isinstance(move, Listen)
     )
-    # Each example starts once, each wait ends once, and takes at most one jump and one
-    # filler to end.
+    # Each example starts once, and each wait ends once, after at most one jump and one
+    # filler.
     driver.run(most=len(plan) + 3 * waits + replies + len(history) + 1)
     return driver
 

@@ -1,4 +1,4 @@
-"""The seed of a run: a number, one that is drawn, or a secret of which only a digest is shown."""
+"""The seed of a run: a number, a random one, or a secret shown only as a digest."""
 
 from __future__ import annotations
 

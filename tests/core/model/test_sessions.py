@@ -1,4 +1,4 @@
-"""Sessions: when they are over, who is met again, and what is left of an agent that was made anew."""
+"""Sessions: when they end, which user returns, and what a newly created agent still knows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def live_port(make: Callable[[], AgentCaller], **options: Any) -> LivePort:
 
 
 class Saves:
-    """Knows all that it was told; `kept` messages of it outlive the session."""
+    """Saves all messages; `kept` of them survive the session."""
 
     kept = 100
 
@@ -75,7 +75,7 @@ class Forgets(Saves):
 
 
 class Keeps:
-    """Keeps what it is told by user."""
+    """Stores messages by user."""
 
     users: dict[str, list[str]]
 
@@ -88,7 +88,7 @@ class Keeps:
 
 
 class Both(Forgets):
-    """Its own store counts, not what it saves."""
+    """Has a store and a saved state; the store counts."""
 
     users: dict[str, list[str]]
 
@@ -170,7 +170,7 @@ def test_a_state_that_is_kept_is_not_saved_again() -> None:
     live = live_port(made, checkpoints=checkpoints)
     assert live.new_session() is None
     live.restore()
-    assert live.new_session() is None  # nothing was said
+    assert live.new_session() is None  # nothing had been said
     live.reply(
         events.MessageSent(
             exchange=0, by="", kind="say", text="one", tokens=1, position=0, now=START
@@ -183,7 +183,7 @@ def test_a_state_that_is_kept_is_not_saved_again() -> None:
     assert (len(agents), agents[1].told) == (2, ["one"])
 
 
-# --- When a session is over.
+# --- The end of a session.
 
 
 def times(text: str, *, span: int | None) -> Rhythm:

@@ -1,4 +1,4 @@
-"""What `--ltm-suite` says, and how runs recorded with older options are read."""
+"""Specs of `--ltm-suite`, and the reading of runs recorded with older options."""
 
 from __future__ import annotations
 

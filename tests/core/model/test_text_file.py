@@ -1,4 +1,4 @@
-"""Texts that are kept on disk: those of long conversations, notes and memories."""
+"""Texts kept on disk: those of long conversations, notes and memories."""
 
 from __future__ import annotations
 

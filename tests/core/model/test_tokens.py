@@ -1,4 +1,4 @@
-"""Tokens are counted exactly, with no network, and never by something else than what was asked for."""
+"""Tokens are counted exactly, offline, and only by the requested tokenizer."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_server_that_never_answers_costs_the_limit_and_no_more() -> None:
             connection = http.client.HTTPConnection(*server.getsockname())
             connection.request("GET", "/encodings/x.tiktoken")
             try:
-                connection.getresponse()  # without the limit: for ever
+                connection.getresponse()  # would block forever without the limit
             except OSError:
                 pass
             finally:

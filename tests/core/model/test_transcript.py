@@ -1,4 +1,4 @@
-"""The transcript: what was said, and what follows from it."""
+"""The transcript: its exchanges, and the figures derived from them."""
 
 from __future__ import annotations
 

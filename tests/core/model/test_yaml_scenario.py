@@ -100,7 +100,7 @@ def test_a_file_name_becomes_a_name_for_test_ids(tmp_path: Path) -> None:
 
 
 class Recorder:
-    """A handle that answers as told and writes down what happens."""
+    """A handle that gives prepared answers and records its calls."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer

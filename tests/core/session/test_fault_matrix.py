@@ -1,4 +1,4 @@
-"""Every fault of an agent, at every place of a conversation: what becomes of it is what docs/faults.md says."""
+"""Every fault of an agent at every point of a conversation has the effect documented in docs/faults.md."""
 
 # ruff: noqa: ARG001 - agents under test keep the protocol's signatures
 from __future__ import annotations
@@ -26,7 +26,7 @@ interruptible = pytest.mark.skipif(
 )
 
 Outcome = Literal["again", "error", "gone", "reply"]
-"""Asked again until it replies; the scenario ends as an error; so does the conversation; a reply like any other."""
+"""Retried until it replies; the scenario errors; the whole conversation ends; an ordinary reply."""
 
 PLACES = {
     "first": "victim: first",
@@ -34,7 +34,7 @@ PLACES = {
     "watcher": "other: second",
     "last": "victim: question",
 }
-"""Which message meets the fault. While a watcher waits it is one of another scenario."""
+"""The message that meets the fault. For "watcher" it is another scenario's message while a watcher waits."""
 
 
 # --- the faults
@@ -46,7 +46,7 @@ class Unspeakable(Exception):
 
 
 class Foreign(BaseException):
-    """As pytest's own outcomes are."""
+    """A BaseException, like pytest's own outcomes."""
 
 
 class Provider(Exception):
@@ -67,7 +67,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
 
 
 def in_c() -> str:
-    """Wait as code in C does that never looks at signals: longer than the limit."""
+    """Wait past the limit like C code that never checks signals."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
         threading.Event().wait(0.6)
@@ -108,11 +108,11 @@ UNSURE: dict[str, Callable[[], Any]] = {
     "500": raising(Provider(500)),
     "504": raising(Provider(504)),
 }
-"""Nobody knows whether the message was heard."""
+"""Faults after which it is unknown whether the agent received the message."""
 
 
 class Faulty:
-    """Replies, except to one message, where it meets its fault: the first `times` times."""
+    """Replies, except that one message meets its fault the first `times` times."""
 
     def __init__(self, at: str, fault: Callable[[], Any], times: int = 1) -> None:
         self.at, self.fault, self.left = at, fault, times
@@ -160,7 +160,7 @@ SCENARIOS = {
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """No wait takes time; returns how long they would have been."""
+    """Replace all waits with a list of their durations, and return it."""
     seconds: list[float] = []
     monkeypatch.setattr("pytest_ltm._core.storage.clock.time.sleep", seconds.append)
     return seconds
@@ -196,7 +196,7 @@ def outcomes(played: Played) -> dict[str, str]:
 def check(
     outcome: Outcome, place: str, agent: Faulty, played: Played, journal: list[Any]
 ) -> None:
-    """The documented outcome, and nothing else."""
+    """Assert the documented outcome and no other effect."""
     hurt = PLACES[place].partition(":")[0]
     found, faults = (
         outcomes(played),
@@ -244,7 +244,7 @@ def test_where_nobody_knows_what_was_heard_only_who_remembers_nothing_is_asked_a
 
 
 class FaultySaved(Faulty):
-    """Remembers each message before it meets its fault, and can be put back."""
+    """Stores each message before it meets its fault, and can be restored."""
 
     def __init__(self, at: str, fault: Callable[[], Any]) -> None:
         super().__init__(at, fault)
@@ -387,7 +387,7 @@ def test_nobody_listens_at_the_address() -> None:
     check("again", "first", agent, *play(agent))
 
 
-# --- what follows
+# --- consequences
 
 
 def test_three_faults_in_a_row_end_the_conversation_whatever_their_kind() -> None:

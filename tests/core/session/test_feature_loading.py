@@ -1,4 +1,4 @@
-"""Which features are found, and what is said of one that cannot be loaded."""
+"""Discovery of features, and the message about one that cannot be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hook of others that does not come back is named, and called no more; a run goes on."""
+"""A foreign hook that does not return is named and called no more; the run continues."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_without_a_limit_a_hook_may_take_its_time() -> None:
 def test_no_other_conversation_goes_on_while_a_function_of_ours_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The airlock would switch; with -x others would then fail after the first failure."""
+    """The airlock would switch greenlets; with -x other items would then fail after the first failure."""
     told: list[Any] = []
 
     def observe(event: Any) -> None:

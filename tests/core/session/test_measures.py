@@ -1,4 +1,4 @@
-"""Figures beside the score, and what an agent says that it retrieved."""
+"""Additional figures of an example, and an agent's report of retrieved texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 
 class Shows(ScriptedAgent):
-    """Says for each reply what it retrieved."""
+    """Reports retrieved texts for each reply."""
 
     def retrieved(self) -> list[str]:
         return [f"D{len(self.heard)}", "D0"]
@@ -73,7 +73,7 @@ def test_the_journal_keeps_what_was_retrieved() -> None:
 
 
 class Finds(ScriptedAgent):
-    """Retrieves the first of what it heard for the last message, and had the second before it anyway."""
+    """Reports its first message as retrieved for the last one, and the second as in its context anyway."""
 
     def retrieved(self) -> list[str]:
         return [f"{self.heard[0]}\nNoted."] if len(self.heard) > 1 else []

@@ -1,4 +1,4 @@
-"""What ships for testing agents and scenarios without pytest."""
+"""`pytest_ltm.testing`: tools for testing agents and scenarios without pytest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clocks: time passes only where somebody lets it."""
+"""Clocks: time passes only when it is told to."""
 
 from __future__ import annotations
 

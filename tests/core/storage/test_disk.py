@@ -1,4 +1,4 @@
-"""Whole lines, whole files, one writer."""
+"""Whole lines, whole files, a single writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A FIFO in the place of a file: nobody may ever open its other end, so every command says so at once."""
+"""A FIFO in place of a file: its other end may never be opened, so every command reports it at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ READ = [
 
 @pytest.fixture(autouse=True)
 def limit() -> Iterator[None]:
-    """End what waits, in place of waiting with it."""
+    """End a blocked test instead of waiting with it."""
 
     def fail(*_: Any) -> None:
         pytest.fail("it waited at a FIFO")

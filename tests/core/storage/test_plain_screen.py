@@ -1,4 +1,4 @@
-"""Where a terminal cannot show our signs they come out in ASCII, and nothing raises."""
+"""On terminals that cannot show our symbols, output falls back to ASCII without errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must never be read: found in every form, and nothing else touched."""
+"""Secrets are found in every form and redacted; other text stays untouched."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_a_value_that_is_not_in_the_environment_can_be_told() -> None:
     assert redact_secrets("told-by-somebody-7") == "[redacted $HEADER]"
 
 
-# --- labelled texts: the first half was looked at while the forms were written, the
-# second when they were done
+# --- labelled texts: the first half was known while the forms were written, the second
+# used only afterwards
 
 LABELLED = Path(__file__).parents[2] / "labelled"
 
@@ -128,7 +128,7 @@ def labelled(half: str) -> list[tuple[str, list[str]]]:
 def test_labelled_texts_lose_their_secrets_and_nothing_else(
     half: str, leaks: int, touched: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # whatever other tests had in their environment
+    # ignores variables set by other tests
     monkeypatch.setattr(_secrets, "_KNOWN", _secrets._Known({}))
     rows = labelled(half)
     shown = [(text, hidden, redact_secrets(text)) for text, hidden in rows]
@@ -406,7 +406,7 @@ def test_a_foreign_error_is_redacted_before_it_is_cut() -> None:
 
 @pytest.mark.slow
 def test_pathological_texts_take_time_in_proportion_to_their_size() -> None:
-    # Each of these would run for hours if a form looked twice at what it has seen.
+    # Each of these would run for hours if a form scanned any text twice.
     for part in (
         "a",
         "a-",

@@ -1,4 +1,4 @@
-"""A value that processes change together."""
+"""A value shared and changed by several processes."""
 
 from __future__ import annotations
 

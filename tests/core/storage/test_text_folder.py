@@ -1,4 +1,4 @@
-"""A folder of texts and a workspace: six commands change files, what was changed is recorded and can be put back."""
+"""A folder of texts and a workspace: six commands change files; changes are recorded and can be reverted."""
 
 from __future__ import annotations
 
