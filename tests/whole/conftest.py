@@ -1,4 +1,4 @@
-"""A project of its own for each test: pytest runs in it as a user would run it."""
+"""A separate project for each test, in which pytest runs as a user would run it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEIGHBOURS = (
     "time_machine",
     "timeout",
 )
-"""Plugins that most tests leave out: each has tests of its own with it."""
+"""Plugins that most tests leave out; each has its own tests with it installed."""
 
 TICKS = '''
 """Notes what happens, in order, from whatever process."""
@@ -41,7 +41,7 @@ def tick(*words):
 
 
 class Project:
-    """A folder with test files, and pytest to be run in it."""
+    """A folder with test files, and methods that run pytest in it."""
 
     def __init__(
         self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
@@ -52,7 +52,7 @@ class Project:
         pytester.makepyfile(ticks=TICKS)
 
     def invite(self, *neighbours: str) -> None:
-        """Let these plugins take part, too; all of NEIGHBOURS, if none is named."""
+        """Load these plugins as well, or all of NEIGHBOURS if none is named."""
         for name, value in alone(*(neighbours or NEIGHBOURS)).items():
             self._monkeypatch.setenv(name, value)
 
@@ -61,25 +61,25 @@ class Project:
         self.pytester.makeconftest(source)
 
     def file(self, source: str, name: str = "test_it.py") -> None:
-        """Write a file; the first may go without a name."""
+        """Write a file; the first one needs no name."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.stat().st_mtime if path.exists() else None
         path.write_text(source, encoding="utf-8")
         if before is not None:
-            # Bytecode is told by the length and the whole second of its source: the
-            # next text gets another second.
+            # Bytecode is matched by its source's length and whole second, so the next
+            # text gets another second.
             os.utime(path, (before + 2, before + 2))
 
     def pytest(self, *args: str, subprocess: bool = False) -> RunResult:
-        """Run pytest, in this process unless told otherwise."""
+        """Run pytest, in this process by default."""
         run = (
             self.pytester.runpytest_subprocess
             if subprocess
             else self.pytester.runpytest_inprocess
         )
         with warnings.catch_warnings():
-            # the filters of the outer run are not the project's
+            # the outer run's warning filters do not apply to the project
             warnings.simplefilter("default")
             return run(*with_parameters(args))
 
@@ -90,7 +90,7 @@ class Project:
         span: str = "300",
         subprocess: bool = False,
     ) -> RunResult:
-        """Run the project's scenarios; an option among `args` replaces its default here."""
+        """Run the project's scenarios; options in `args` replace the defaults here."""
         defaults = {"--ltm-span": span, "--ltm-suite": "none"}
         chosen = {word.partition("=")[0] for word in args}
         return self.pytest(
@@ -106,12 +106,12 @@ class Project:
 
     @property
     def ticks(self) -> list[str]:
-        """What the run has noted, in order."""
+        """The ticks that the run has logged, in order."""
         path = self.path / "ticks.txt"
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
     def results(self) -> dict[str, dict[str, Any]]:
-        """Return the results of the latest run by scenario, agents and examples mixed."""
+        """Return the results of the latest run by scenario, with all agents and examples."""
         found: dict[str, dict[str, Any]] = {}
         for path in sorted(latest_run(self.path).glob("*/results.json")):
             for row in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:
@@ -123,15 +123,15 @@ class Project:
 def pytester(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
-    """The same, on a screen of one kind, and without messages that no test asked for."""
+    """pytester with a fixed kind of screen, and without messages that no test asked for."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
-    # most tests count messages: see test_probe_run.py
+    # most tests count messages; test_probe_run.py tests the probe
     monkeypatch.setenv("PYTEST_ADDOPTS", "--ltm-no-probe")
     return pytester
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """The same, with what most tests do in it."""
+    """A project in pytester's folder."""
     return Project(pytester, monkeypatch)

@@ -1,4 +1,4 @@
-"""Sources that several files of lane tests write into their projects, and how their runs are read."""
+"""Sources that several files of lane tests write into their projects, and readers of their output."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def ups_and_downs(project: Project, scope: str) -> list[str]:
 
 
 def section_of(result: RunResult, title: str, test: str) -> list[str]:
-    """Return the lines of a captured section in the report of one test."""
+    """Return the lines of a captured section in one test's report."""
     lines = iter(result.outlines)
     for line in lines:
         if re.match(rf"_+ .*{test}\[.* _+$", line):

@@ -1,4 +1,4 @@
-"""Runs of agents that act and compact: resumed, rescored and verified as any other."""
+"""Runs of agents that act and compact are resumed, rescored and verified like any others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF = 2
 
 
 def cut_journals(pytester: pytest.Pytester) -> dict[str, bytes]:
-    """Cut each journal of the only run by half; return by folder what it held."""
+    """Cut each journal of the only run in half; return the original journals by folder."""
     whole: dict[str, bytes] = {}
     [run] = (pytester.path / ".ltm" / "runs").iterdir()
     for path in run.glob("*/journal.jsonl"):
@@ -55,7 +55,7 @@ def test_a_run_that_is_resumed_has_the_journal_of_an_undisturbed_one(
 
 
 def spoken(path: Path, label: str) -> list[dict[str, Any]]:
-    """Return the events of an agent's only conversation, without header and sums."""
+    """Return the events of an agent's only conversation, without header and checksums."""
     [journal] = path.glob(f".ltm/runs/*/{label}~*/journal.jsonl")
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()[1:]]
     return [{**line, "sum": ""} for line in lines]

@@ -1,4 +1,4 @@
-"""An agent has one identity, however it is named: every reader of its run agrees with the run's own file."""
+"""An agent keeps one identity however it is named: all readers of its run agree with the run's own file."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ WAYS = (
 
 @pytest.fixture
 def project_of_all(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project that has an agent for each way to name one."""
+    """A project with an agent for each way of naming one."""
     for name, text in FILES.items():
         project.file(text, name)
     monkeypatch.chdir(project.path)
@@ -126,7 +126,7 @@ def differences(run: Path, capsys: pytest.CaptureFixture[str], *words: str) -> A
 
 
 def specs_in(run: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the agents that the run's file names, and those that its results name."""
+    """Return the agents named in the run's file and those named in its results."""
     began = json.loads((run / "run.json").read_text("utf-8"))
     results = [
         json.loads(path.read_text("utf-8")) for path in run.glob("*/results.json")
@@ -147,7 +147,7 @@ def test_every_reader_agrees_on_an_agent_however_it_is_named(
     run = latest_run(project_of_all.path)
     named, in_results = specs_in(run)
     assert named == in_results
-    assert len(named) == len(WAYS) + 1  # one of them names two
+    assert len(named) == len(WAYS) + 1  # one way names two agents
     assert named["mine"] == named["onebot"] == named["own"] == "onebot:Bot"
     assert differences(run, capsys) == ([], [])
     assert main(["export", str(run), "--to=csv", "-o", "rows.csv"]) == 0

@@ -1,4 +1,4 @@
-"""Kinds of agents that a conftest or a package registers, by the hook alone."""
+"""Kinds of agents that a conftest or a package registers through the hook alone."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_control_is_never_ranked(pytester: pytest.Pytester) -> None:
         assert not result.is_yardstick
     finally:
         ended()
-    assert not result.is_control  # the package that registered it is not here
+    assert not result.is_control  # the package that registered it is not installed here
 
 
 def test_what_its_maker_raises_is_a_wrong_spec(pytester: pytest.Pytester) -> None:

@@ -1,4 +1,4 @@
-"""`--ltm-agent-process`: what an agent does to its process ends its own conversation, and what it can do works."""
+"""`--ltm-agent-process`: an agent that harms its process ends only its own conversation, and its capabilities work."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ hides = pytest.mark.skipif(
     reason="the kernel cannot hide folders (Landlock, Linux 5.19)",
 )
 LIMIT = 12
-"""Seconds for a reply of those that hang: a busy machine takes some to start a process."""
+"""Reply timeout in seconds of those that hang: a busy machine may need a few to start a process."""
 PATIENCE = 600
-"""Seconds for a reply of the others."""
+"""Reply timeout in seconds of the others."""
 TALK = """
 def test_talk(ltm):
     ltm.say("Good morning.")
@@ -74,13 +74,13 @@ class Bot:
 
 @dataclass(frozen=True)
 class Hostile:
-    """An agent that does something: `code` in place of a method, or at the beginning of its module."""
+    """A misbehaving agent: `code` replaces a method, or is placed at the beginning of its module."""
 
     code: str
     says: str = ""
-    """What the end of its conversation says; "": the conversation goes well."""
+    """Text in the ending of its conversation; "": the conversation ends well."""
     where: str = "do"
-    """The method, or "module" for its beginning, or "method" where the code is one."""
+    """The method; "module" for its beginning; "method" if the code is a whole method."""
 
 
 SEGFAULT = "ctypes.string_at(0)"
@@ -164,7 +164,7 @@ HOSTILE = {
     "raises_a_novel": Hostile(
         "raise ValueError('x' * 30_000_000)", "raised in reply(): ValueError: xxx"
     ),
-    # --- saying
+    # --- replying
     "says_no_text": Hostile(
         "return 42", "it replied with 42 (an int); a reply is a str"
     ),
@@ -180,7 +180,7 @@ HOSTILE = {
     "says_a_str_of_its_own": Hostile(
         "return type('S', (str,), {'__len__': lambda self: 10**9})('Yes.')"
     ),
-    # --- talking past us
+    # --- bypassing us
     "closes_stdout": Hostile("sys.stdout.close(); os.close(1)"),
     "closes_everything": Hostile("os.closerange(3, 256)", "its process "),
     "prints_answers": Hostile(
@@ -197,7 +197,7 @@ HOSTILE = {
         "[signal.signal(n, signal.SIG_IGN) for n in (15, 1, 2, 13, 14)] and None"
     ),
     "traces": Hostile("sys.settrace(lambda *_: None)"),
-    # --- not alone
+    # --- other processes and threads
     "forks_and_both_reply": Hostile(
         "copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'", "it has forked"
     ),
@@ -218,7 +218,7 @@ def module_of(hostile: Hostile) -> str:
 
 
 def chosen(session: pytest.Session) -> list[str]:
-    """Return the agents that are tested in this session."""
+    """Return the agents tested in this session."""
     calls = [
         item.callspec.params
         for item in session.items
@@ -233,10 +233,9 @@ def chosen(session: pytest.Session) -> list[str]:
 def drilled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
-    """Those that are tested beside one that is well: ends of runs, conversations, and the folder.
+    """The agents that play next to a healthy one: ends of runs, conversations, and the folder.
 
-    Those that hang have a run of their own: what is no matter of time has all the time
-    that it needs.
+    Agents that hang have a separate run, so that the others are not limited in time.
     """
     folder = tmp_path_factory.mktemp("hostile")
     names = chosen(request.session)
@@ -266,7 +265,7 @@ def drilled(
 def play(
     folder: Path, names: list[str], limit: int
 ) -> tuple[list[str], subprocess.CompletedProcess[str]]:
-    """Play with these agents on workers, and with one that is well."""
+    """Play these agents and a healthy one on workers."""
     agents = [f"--ltm-agent={name}=hostile.{name}:Bot" for name in names]
     done = subprocess.run(
         [
@@ -325,7 +324,7 @@ def test_the_run_ends_in_order_and_nothing_is_left_of_any_agent(
 
 
 def left_of(folder: Path) -> list[str]:
-    """Return the command lines of processes that come from a run in this folder."""
+    """Return the command lines of processes left by a run in this folder."""
     mark = f"LTM_HOSTILE={folder}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*"):

@@ -1,4 +1,4 @@
-"""`--ltm-users` with agents: a leak from one user to another is the finding, over HTTP, in a class, and at once."""
+"""`--ltm-users` with agents: leaks between users are reported, over HTTP, in a class, and under concurrency."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def run(pytester: pytest.Pytester, spec: str, *args: str) -> pytest.RunResult:
 
 
 def assert_leak(result: pytest.RunResult) -> None:
-    """Assert that a run ended with the leaked text, whose it was, and how it was reached."""
+    """Assert that a run ended with the leaked text, its owner, and the path of the leak."""
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     text = " ".join(str(result.stdout).split())
     assert re.search(
@@ -163,7 +163,7 @@ def test_an_agent_that_takes_no_user_is_tested_as_one_and_that_is_said(
 
 @pytest.fixture
 def server() -> Iterator[Callable[[str], str]]:
-    """Serve an agent by its class; yields what turns a class's name into a URL."""
+    """Serve agents by class; yield a function from a class's name to a URL."""
     namespace: dict[str, type] = {}
     exec(AGENTS, namespace)
     agents: dict[str, object] = {}

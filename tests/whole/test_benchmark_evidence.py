@@ -46,5 +46,5 @@ def test_a_generated_file_gives_a_table_by_value_and_key(
     assert head == "| value | key | recall@5 | recall@10 | questions |"
     assert rounds.startswith("| round | value | ")
     assert sessions.startswith("| session | value + facts | ")
-    # one has evidence that shares no word with its question
+    # one question has evidence that shares no word with it
     assert sessions.endswith(" | 0.800 | 5 |")

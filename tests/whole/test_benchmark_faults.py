@@ -1,4 +1,4 @@
-"""The matrix of faults plays, and sees what is lost or left behind."""
+"""The matrix of faults plays its cases and detects losses and leftovers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_unknown_row_is_one_sentence_with_the_cure() -> None:
         main(["--only", "kill"])
 
 
-# --- what is counted
+# --- counting
 
 
 def leaves(text: str) -> Outcome:

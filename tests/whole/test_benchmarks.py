@@ -1,4 +1,4 @@
-"""The benchmarks work; what they measure is never asserted."""
+"""The benchmarks work; their measurements are never asserted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZES = {"conversation": "2000", "resume": "3000", "scale": "100000", "steps": "
 
 @pytest.fixture(autouse=True)
 def only_our_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the plugins that happen to be installed: what is measured is not asserted here."""
+    """Disable other installed plugins: measurements are not asserted here."""
     others = tuple(name for name in runs._APART if name != "PYTEST_PLUGINS")
     monkeypatch.setattr(runs, "_APART", others)
     for name, value in alone().items():
@@ -90,7 +90,7 @@ def test_what_is_used_of_a_provider_is_counted_there(
 @pytest.mark.nightly(
     "measures, and asserts little: one of them before each merge", every=len(SHOWN)
 )
-@pytest.mark.parametrize("name", SHOWN)  # runs that are killed have tests of their own
+@pytest.mark.parametrize("name", SHOWN)  # runs that are killed have their own tests
 def test_a_benchmark_measures_and_says_what(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +101,7 @@ def test_a_benchmark_measures_and_says_what(
 
 @pytest.mark.nightly("measures, and asserts little")
 def test_what_starting_costs_is_compared_case_by_case() -> None:
-    here = Path(sys.executable)  # environments of their own take minutes to make
+    here = Path(sys.executable)  # fresh environments take minutes to build
     lines = [*startup.compared(startup.Environments(here, here, here), 1)]
     assert len(lines) == 4
     assert all(

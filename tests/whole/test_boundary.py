@@ -1,4 +1,4 @@
-"""Planted secrets and escape sequences, through every door in: none comes out of any, however it is packed."""
+"""Planted secrets and escape sequences enter through every input; no output shows them, in any encoding."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ HIDDEN = {
     "password": PASSWORD,
     "bearer": "t0ken-of-a-bearer",
 }
-"""What must not be found; of base64 what is the same whatever stands before and after."""
+"""Forbidden texts; of base64, the part that does not depend on the surrounding text."""
 PLANTED = "\n".join(
     [
         *FORMS.values(),
@@ -196,7 +196,7 @@ SOURCES = {
 
 
 def written(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield every file that was written, by name, in each way in which it may be unpacked."""
+    """Yield every written file by name, in every encoding that can be unpacked."""
     for path in sorted(folder.rglob("*")):
         if (
             path.is_file()
@@ -210,7 +210,7 @@ def written(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def layers(text: str, deep: int = 0) -> Iterator[str]:
-    """Yield a text, and what is packed in it: HTML in attributes, JSON, lines of JSON, base64 of compressed texts."""
+    """Yield a text and its packed contents: HTML attributes, JSON, JSON lines, base64 of compressed texts."""
     yield text
     if deep > 4:
         return
@@ -304,8 +304,8 @@ def test_nothing_planted_comes_out_of_a_run(
         *ALL,
     )
     done = planted.ltm(*given, *options, agent="bots:Bot", subprocess=True)
-    assert done.ret == 75, str(done.stdout)  # an example is lost through the agent
-    # With -s what others print keeps its colours.
+    assert done.ret == 75, str(done.stdout)  # the agent loses an example
+    # With -s, output of other code keeps its colours.
     check(
         planted,
         *(
@@ -370,7 +370,7 @@ def test_nothing_planted_comes_out_of_a_servers_answer(
             else Answer({"reply": PLANTED})
         )
 
-    # not named like a secret: that it is one is said by where it is used
+    # its name does not mark it as secret; its use does
     monkeypatch.setenv("WHOSE", VALUE)
     monkeypatch.delenv("PLANTED_API_KEY")
     with serving(answer) as server:

@@ -1,4 +1,4 @@
-"""Keys that an agent sets itself, and streams that a logger has kept since it was imported."""
+"""Keys that an agent sets itself, and streams that a logger has held since its import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_cat(ltm):
 
 
 def files_with(key: str, folder: Path) -> list[str]:
-    """Return the files below a folder that hold a key, but for the project's own code."""
+    """Return the files below a folder that contain a key, except the project's own code."""
     written = [path for path in folder.rglob("*") if path.is_file()]
     return [
         path.name

@@ -1,4 +1,4 @@
-"""What the screen shows of failures: a few as pytest shows them, of many a line for each scenario; then the result."""
+"""Failures on the screen: a few as pytest shows them, many as a line per scenario; then the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.nightly(
 
 @pytest.fixture
 def run(project: Project) -> Callable[..., pytest.RunResult]:
-    """Return what asks the silent agent so many questions of a small conversation."""
+    """Return a function that asks the silent agent `questions` questions about a small conversation."""
 
     def ask(questions: int, *options: str) -> pytest.RunResult:
         turns = [

@@ -1,4 +1,4 @@
-"""Budgets: what all conversations may spend together, what becomes of the rest, and how to go on."""
+"""Budgets: the total spending of all conversations, the unplayed rest, and how to continue."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_recorded_replies_of_a_resumed_run_are_spent_already(
     (latest_run(project.path) / "budget.json").unlink()
     again = run(project, f"--ltm-resume={name}", "--ltm-max-cost=0.08", agent="")
     assert (again.ret, len(replies(project))) == (75, 8)
-    # the budget it was started with
+    # the original budget
     same = run(project, f"--ltm-resume={name}", agent="")
     assert (same.ret, len(replies(project))) == (75, 8)
     assert (

@@ -1,4 +1,4 @@
-"""What nobody reports, what failed attempts used and what was only told count against a budget, too, and are shown."""
+"""Unreported usage, failed attempts and told messages count against a budget, too, and are shown."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_server_that_does_not_say_what_it_used_is_held_to_the_budget(
     assert [one["input_tokens"] for one in found] == sorted(
         one["input_tokens"] for one in found
     )
-    # the whole prompt, not the message alone
+    # the whole prompt, not only the message
     assert found[-1]["input_tokens"] > 0.5 * asked[-1]
     assert (
         200
@@ -278,7 +278,7 @@ def test_attempts_that_are_made_again_count_beside_the_reply(
 
 def test_a_reply_over_the_limit_is_paid_for(project: pytest.Pytester) -> None:
     run(project, "--ltm-max-tokens=100k", "test_talk.py", agent="bots:Floods")
-    assert len(events(project, "fault")) == 1  # the budget is spent by the first
+    assert len(events(project, "fault")) == 1  # the first one exhausts the budget
     assert tokens(project) == 250_400
 
 
@@ -349,7 +349,7 @@ for line in sys.stdin:
 
 
 def used_by(project: pytest.Pytester, kind: str, url: str) -> str:
-    """Return the file of an agent behind a process or a server, which takes 100 tokens for each told message."""
+    """Return the file of an agent behind a process or a server that takes 100 tokens per told message."""
     project.makepyfile(uses=USES)
     if kind == "cmd":
         text = f"agent: 'cmd:{sys.executable} uses.py'\nparameters: {{capabilities: [AcceptsHistory]}}\n"

@@ -1,4 +1,4 @@
-"""The commands `calibrate` and `leak-check` where they play: on small definitions, and on the published ones."""
+"""The commands `calibrate` and `leak-check` on small definitions and on the published ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def small(project: Project) -> list[str]:
         "memory_span: 2000\n", encoding="utf-8"
     )
     (project.path / "small.ltm-suite.yml").write_text(SUITE, encoding="utf-8")
-    # a test of the project's own is none of its business
+    # the command ignores tests of the project
     project.file("import nowhere\n")
     return ["published", "small.ltm-suite.yml"]
 
@@ -108,7 +108,7 @@ def test_scenario_messages_are_looked_through_and_compared(
     ]
     assert main(words) == 0
     printed = capsys.readouterr()
-    assert printed.err.count("seed ") == 3  # the definitions are two conversations
+    assert printed.err.count("seed ") == 3  # the definitions take two conversations
     among, filler = json.loads(printed.out)["tables"]
     assert among["name"] == "among scenario messages"
     assert set(among["ours"]) == {"colours", "names", "all"}
@@ -121,11 +121,11 @@ def test_scenario_messages_are_looked_through_and_compared(
     assert filler["ours"]["all"]["lift"]["5%"] > 1
 
 
-# --- The built-in scenarios beside the published ones.
+# --- The built-in scenarios compared with the published ones.
 
 APART = ("bm25:8k", "bm25:top5")
 MOST_APART = 0.64
-"""How far the totals of these may be from those of the published definitions at 32k: 0.7 of 11, of ten scenarios."""
+"""Allowed distance between their totals and those of the published definitions at 32k: 0.7 of 11, for ten scenarios."""
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_scenario_messages_give_no_more_away_than_published_ones(
     )
 
 
-# --- Generated histories beside the real ones.
+# --- Generated histories compared with real ones.
 
 REAL = {
     "locomo": (LOCOMO / "locomo10.json",),

@@ -1,4 +1,4 @@
-"""Scenarios that ask for a capability, and agents that have it, lack it, or nearly have it."""
+"""Scenarios that require a capability, and agents that have it, lack it, or nearly have it."""
 
 from __future__ import annotations
 

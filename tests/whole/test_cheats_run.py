@@ -1,4 +1,4 @@
-"""The command `cheats`: on scenarios of one's own, and the limits that it keeps for the built-in ones."""
+"""The command `cheats` on a project's own scenarios, and the limits that it guards for the built-in ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_pytest_refuses_is_told(
 # --- The built-in scenarios at 32k.
 
 QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
-"""Cheats whose answers are short: they attack the suite `standard` each time."""
+"""Cheats with short answers, which attack the suite `standard` at every run."""
 
 
 def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
 
 
 def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
-    """Return what was earned above the floors, but by agents that are measured against the same window."""
+    """Return the points above the floors, except of agents measured against the same window."""
     padded = {padded_spec(cell["agent"]) for cell in cells}
     return {
         (cell["agent"], cell["scenario"]): round(cell["points"] - cell["floor"], 2)
@@ -112,13 +112,13 @@ def excess(cells: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
 
 
 def total(cells: list[dict[str, Any]], agent: str) -> float:
-    """Return what an agent earned above the floors."""
+    """Return an agent's points above the floors."""
     above = [cell for cell in cells if cell["agent"] == agent and cell["above"]]
     return sum(float(cell["points"]) - float(cell["floor"]) for cell in above)
 
 
 def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
-    """Return by padded agent what padding earned, as a share of all marks."""
+    """Return the gain from padding by padded agent, as a share of all marks."""
     padded = {cell["agent"] for cell in cells if padded_spec(cell["agent"])}
     scenarios = len({cell["scenario"] for cell in cells})
     return {
@@ -128,7 +128,7 @@ def gained(cells: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def learned(cells: list[dict[str, Any]]) -> list[float]:
-    """Return the points that windows earned by skipping what a learner calls filler."""
+    """Return the points that windows gained by skipping what a learner classifies as filler."""
     agents = {cell["agent"] for cell in cells}
     return [
         total(cells, spec) - total(cells, window)

@@ -1,4 +1,4 @@
-"""Several conversations at once: each comes out as if it were played alone, and what it has is its own."""
+"""Concurrent conversations: each has the same result as alone, and its state is its own."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ class Slow:
 """,
         "slow.py",
     )
-    # in the background a shell has it ignored
+    # background jobs of a shell ignore it
     given = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
@@ -423,7 +423,7 @@ def test_an_agent_that_computes_instead_of_waiting_is_named(
     talking: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.1)
-    # what else the machine does takes no part
+    # processor time, so that other load does not count
     monkeypatch.setattr(concurrency, "stopwatch_seconds", time.process_time)
     talking.file(BAD, "bad.py")
     result = talking.ltm(
@@ -450,7 +450,7 @@ def test_where_the_system_has_no_more_threads_fewer_are_played_at_once(
 
     def start(thread: threading.Thread) -> None:
         if sum(one.name == thread.name for one in threading.enumerate()) >= 2:
-            # of agents; of others there is one
+            # two threads of agents may exist; other kinds have one
             raise RuntimeError("can't start new thread")
         started(thread)
 
@@ -525,7 +525,7 @@ class Dies(Saved):
     )
     again = Counter(heard.read_text().splitlines())
     assert not once - again
-    # the other one in flight: the agent that died had not heard
+    # the other conversation's message in flight, which the dead agent had not received
     assert (again - once).total() <= 1
 
 

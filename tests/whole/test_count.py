@@ -1,4 +1,4 @@
-"""`--ltm-count`: how much of what the agent says moves a question away from what it asks about."""
+"""`--ltm-count`: the share of the agent's output that counts towards the distance of a question."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def gap(project: Project) -> dict[str, Any]:
 
 
 def test_talk_does_not_shorten_the_test(talking: Project) -> None:
-    # Trivia are about as long as the agent's replies; of replies to shorter messages,
-    # the cap would count less.
+    # Trivia are about as long as the agent's replies; with shorter messages, the cap
+    # would count less of each reply.
     talking.ltm(
         "--ltm-filler=trivia", "--ltm-count=all", agent="bots:talkative", span="1000"
     )

@@ -1,4 +1,4 @@
-"""Data sets come in by a hook: a plugin of somebody else's brings one with its options."""
+"""Data sets enter through a hook: a foreign plugin adds one with its options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pytest_ltm_datasets(register):
 
 @pytest.fixture
 def rivers(project: Project, pytester: pytest.Pytester) -> Project:
-    """Return a project beside which the plugin is installed."""
+    """Return a project with the plugin installed."""
     pytester.syspathinsert()
     project.file(PLUGIN, "rivers.py")
     return project

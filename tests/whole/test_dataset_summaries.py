@@ -1,4 +1,4 @@
-"""`summary.json` of a data set is valid against the published schema, whatever figures stand beside the scores."""
+"""The `summary.json` of a data set is valid against the published schema, whatever additional figures it holds."""
 
 from __future__ import annotations
 

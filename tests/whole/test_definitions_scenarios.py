@@ -1,4 +1,4 @@
-"""--ltm-definitions plays files of any built-in scenario, and nothing beside them."""
+"""--ltm-definitions plays files of any built-in scenario, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that forgets nothing scores the same in whatever form its thoughts and invented turns come."""
+"""An agent that forgets nothing has the same score however its thoughts and invented turns are formatted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dry runs: schedule, tokens and cost of a run in which nobody is asked and nothing is written."""
+"""Dry runs forecast the schedule, tokens and cost of a run, without calling anyone or writing anything."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 @pytest.fixture
 def forecasts(monkeypatch: pytest.MonkeyPatch) -> list[Forecast]:
-    """What dry runs came to, beside what they print."""
+    """The forecasts of dry runs, in addition to their output."""
     found: list[Forecast] = []
     show = _forecast.forecast_lines
 
@@ -119,7 +119,7 @@ def test_what_is_told_costs_nothing_and_what_is_asked_does(
     asked, told = forecasts
     assert (asked.told, told.filler.messages) == (0, 0)
     assert told.told > 0
-    # it takes 500 tokens at once, and says about as much
+    # it takes in 500 tokens at once, and outputs about as many
     assert asked.filler.messages >= 4_000 * 0.8 / 1_000
     assert asked.filler.tokens_in > 1_000
 
@@ -217,7 +217,7 @@ def test_the_tokens_are_within_five_percent_of_the_run(
 
 
 def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
-    """Return the tokens that the agent of the last run was shown for its replies, and those of the replies."""
+    """Return the tokens shown to the agent in the last run, and those of its replies."""
     reads = profile_of(find_agent(agent)).reads()
     [path] = latest_run(project.path).glob("*/journal.jsonl")
     shown = said = 0
@@ -240,15 +240,15 @@ def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_cou
 
     chat_server.reads("window", "2k")
     chat_server.count = token_counter("o200k_base").count
-    # An agent that forgets ends Restaurant sooner than the forecast assumes: less is
-    # said, and counted alike.
+    # An agent that forgets ends Restaurant sooner than the forecast assumes, with fewer
+    # messages, though counted alike.
     words = (
         "--ltm-span=5k",
         "--ltm-suite=standard",
         "--ltm-examples=1",
         "-k",
         "not restaurant",
-        # Then spans end where replies take them, as the forecast's replies do.
+        # Spans then end where replies take them, as in the forecast.
         "--ltm-count=capped",
     )
     spec = f"chat=openai:some-model@{chat_server.url}?context=3000&max_tokens=500"

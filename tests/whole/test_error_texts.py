@@ -1,4 +1,4 @@
-"""What an error looks like: the sentence and the user's own frames, none of ours."""
+"""The form of an error: its sentence and the user's own frames, without ours."""
 
 from __future__ import annotations
 

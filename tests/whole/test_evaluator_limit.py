@@ -1,4 +1,4 @@
-"""An evaluator that does not come back leaves its example unscored, and the run goes on."""
+"""An evaluator that does not return leaves its example unscored, and the run continues."""
 
 from __future__ import annotations
 

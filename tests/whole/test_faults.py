@@ -1,4 +1,4 @@
-"""Faults and secrets in a whole run: exit status, what the screen says, and every file that is written."""
+"""Faults and secrets in a whole run: exit status, screen, and every written file."""
 
 from __future__ import annotations
 
@@ -163,9 +163,9 @@ def test_a_rude_reply_drives_neither_terminal_nor_page(project: Any) -> None:
 # --- secrets
 
 VALUE = 'pl"anted\\sécret-0123456789'
-"""Written in another way in JSON, in a repr and in HTML."""
+"""Written differently in JSON, in a repr and in HTML."""
 CORES = ["cret-0123456789", "swordfish-9", "bearer-planted-1", "tokenplanted55"]
-"""What must be nowhere, however the rest of a secret is written."""
+"""Must appear nowhere, however the rest of a secret is written."""
 
 LEAKY = '''
 import logging, os, sys, warnings

@@ -1,4 +1,4 @@
-"""Features add themselves by hooks: in which order they are heard, and what becomes of one that raises."""
+"""Features register through hooks: the order of their calls, and the handling of one that raises."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def pytest_ltm_conversation_mode(run):
 
 
 def test_modes_are_registered_around_all_other_features(project: Project) -> None:
-    """pytest calls the last first: xdist's side hears of items before anybody, and what resumes after the gate."""
+    """pytest calls the last registered first: xdist's part must see items first, and resuming after the gate."""
     project.conftest(
         """
 def pytest_sessionfinish(session):

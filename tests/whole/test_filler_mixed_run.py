@@ -1,4 +1,4 @@
-"""--ltm-filler=mixed: who keeps the shortest messages no longer keeps all needles."""
+"""--ltm-filler=mixed: keeping only the shortest messages no longer keeps all needles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adapters of frameworks, each against the framework with a model on loopback; `.ci/frameworks` has them installed."""
+"""Framework adapters, each on its framework with a model on loopback; `.ci/frameworks` installs them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ model = LLM(model="openai/m", base_url="{url}", api_key="none")
 bot = Agent(role="friend", goal="to remember", backstory="You listen.", llm=model)
 """,
 }
-"""By the module that each needs."""
+"""By the module that each bot requires."""
 MODES = {
     "alone": ["--ltm-concurrency=1"],
     "together": ["--ltm-concurrency=4"],
@@ -151,7 +151,7 @@ MODES = {
 
 
 def answer(asked: Asked) -> Answer:
-    """Return a reply in the form that the framework asks for."""
+    """Return a reply in the form that the framework requires."""
     tools = asked.body.get("tools") or ()
     if any(tool["function"]["name"] == "final_answer" for tool in tools):
         return calls(("final_answer", json.dumps({"answer": "Noted."})))
@@ -171,7 +171,7 @@ def is_installed(module: str) -> bool:
 def lengths_of_requests(
     project: Project, server: ChatServer, agent: str, *options: str
 ) -> list[int]:
-    """Return how many messages each request of a run holds, where the first ones hold one."""
+    """Return the number of messages in each request of a run, minus the constant part that precedes them."""
     before = len(server.requests)
     run = project.pytest(
         f"--ltm-agent={agent}",
@@ -210,5 +210,5 @@ def test_a_framework_sends_its_model_the_history_that_our_own_agent_sends(
         for mode, options in MODES.items()
     }
 
-    # Filler goes into the history, and is no request: else there were more.
+    # Filler enters the history without a request; otherwise there would be more.
     assert lengths == dict.fromkeys(MODES, own)

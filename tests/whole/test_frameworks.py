@@ -1,4 +1,4 @@
-"""Agents of frameworks, each with one client for all conversations: at once as one at a time, also where they act."""
+"""Agents of frameworks, each with one client: concurrent and sequential results agree, also with tools."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class Bot:
         return (await Runner.run(agent, message, session=self.session)).final_output
 """,
 }
-"""By the module of the framework."""
+"""By module of the framework."""
 
 
 @WHOLE_RUN
-@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.filterwarnings("default")  # the libraries' own warnings
 @pytest.mark.parametrize("framework", BOTS)
 def test_journals_of_eight_conversations_at_once_are_those_of_one_at_a_time(
     project: Project, chat_server: ChatServer, framework: str
@@ -264,15 +264,15 @@ model = LLM(model="openai/m", base_url="{url}", api_key="none")
 agent = Agent(role="friend", goal="to remember", backstory="You listen.", llm=model)
 """,
 }
-"""By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
+"""By module of the framework: its object `agent`, or a factory if such an object takes no further tools."""
 
 
 OWN_PROCESS = {"crewai", "agent_framework", "google.adk"}
-"""Those of which something stays as long as the process, as threads or classes: each run is one."""
+"""Frameworks that leave threads or classes in the process, so each of their runs has its own."""
 
 
 def booking_of(asked: Asked) -> dict[str, str] | None:
-    """Return the table that is asked for, at the time that was told of its person."""
+    """Return the requested booking, at the time that the user named for this person."""
     said = [
         str(message["content"])
         for message in asked.messages
@@ -288,7 +288,7 @@ def booking_of(asked: Asked) -> dict[str, str] | None:
 
 
 def books(asked: Asked) -> Says:
-    """Book a table, and reply with what that came to, each in the form that the framework asks for."""
+    """Book a table, or reply with the result, each in the form that the framework requires."""
     newest = str(asked.messages[-1]["content"])
     booked = re.search(r"booked for [$\w:]+", newest)
     booking = None if booked else booking_of(asked)
@@ -304,7 +304,7 @@ def books(asked: Asked) -> Says:
 
 
 def fill_form(asked: Asked, booking: dict[str, str] | None, reply: str) -> str:
-    """Return the fields that DSPy asks for."""
+    """Return the fields that DSPy requires."""
     fields = {"reasoning": "So.", "answer": reply}
     if "next_tool_name" in str(asked.messages[0]["content"]):
         fields = {
@@ -323,7 +323,7 @@ def journals(project: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.filterwarnings("default")  # the libraries' own warnings
 @pytest.mark.parametrize("framework", ACTORS)
 def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_in_processes_and_by_workers(
     project: Project,
@@ -377,7 +377,7 @@ def test_a_model_that_binds_no_tools_takes_no_part(
     run.assert_outcomes(failed=2 * offers, skipped=2 * (not offers))
 
 
-# --- What `ltm init` writes where a project has no such agent yet.
+# --- The agent that `ltm init` writes into a project without one.
 
 
 TOLD = """
@@ -391,7 +391,7 @@ BESIDE_RECIPES = sorted(
 )
 
 
-@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.filterwarnings("default")  # the libraries' own warnings
 @pytest.mark.parametrize("name", BESIDE_RECIPES)
 def test_a_stand_in_remembers_what_it_is_told(project: Project, name: str) -> None:
     framework = framework_adapters.load_frameworks()[name]

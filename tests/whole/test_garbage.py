@@ -1,4 +1,4 @@
-"""Python's collector rests while an LTM run starts, and is at work while scenarios are played."""
+"""Python's garbage collector pauses during the start of an LTM run and works while scenarios are played."""
 
 from __future__ import annotations
 

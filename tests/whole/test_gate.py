@@ -1,4 +1,4 @@
-"""The gate of a run: what is refused before it, the outcomes under it, the exit status after it."""
+"""The gate of a run: refusals before it, outcomes under it, and the exit status after it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Priced(Bot):
 
 @pytest.fixture
 def bots(project: Project) -> Project:
-    """Two scenarios, and agents with more and less memory, all labelled `bot`."""
+    """A project of two scenarios and agents with more and less memory, all labelled `bot`."""
     project.file(SCENARIOS)
     project.file(BOTS, "bots.py")
     return project
@@ -88,7 +88,7 @@ def verdict(result: RunResult) -> str:
     return line
 
 
-# --- what the rules decide
+# --- decisions of the rules
 
 
 def test_a_regression_is_red_and_its_reversal_green(bots: Project) -> None:
@@ -185,7 +185,7 @@ def test_an_error_in_a_teardown_is_no_green(bots: Project) -> None:
     )
 
 
-# --- what is lost is no regression
+# --- losses are not regressions
 
 
 def test_an_agent_that_loses_a_fifth_of_its_replies_is_never_red(bots: Project) -> None:
@@ -329,7 +329,7 @@ def test_rows_are_paired_whatever_the_agent_is_called(bots: Project) -> None:
     )
 
 
-# --- what is refused before anything is said
+# --- refusals before any message
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""A small project is played, resumed, scored again, played by two workers and rehearsed: every byte is as recorded.
+"""A small project is played, resumed, rescored, played by two workers and dry-run: every byte equals the record.
 
-The record, `tests/golden/recorded`, keeps a refactoring honest. A change that is not
-meant to be seen leaves it equal. A change that only renames fields is written into
-`tests/golden/renamed.yml`, old name: new name, and everything else stays equal.
-Recording anew (`python tests/golden/refresh.py`) is legitimate when a change is meant
-to be seen: a line that is printed, a field that is added, a text or a rule of one of
-the two built-in scenarios, the order in which the scheduler lets scenarios speak. Then
-the difference belongs into the same commit, is read line by line, and is named in the
-changelog. It is not legitimate to get a failing test to pass, or while one does not
-know why a line differs.
+The record, `tests/golden/recorded`, guards refactorings. A change without visible
+effects leaves it equal. A change that only renames fields goes into
+`tests/golden/renamed.yml` as old name: new name, and everything else stays equal.
+Recording anew (`python tests/golden/refresh.py`) is legitimate for a change with
+visible effects: a printed line, a new field, a text or a rule of one of the two
+built-in scenarios, the order in which the scheduler lets scenarios speak. The
+difference then belongs in the same commit, is read line by line, and is named in the
+changelog. It is not legitimate as a way to make a failing test pass, or while the cause
+of a differing line is unknown.
 """
 
 from __future__ import annotations

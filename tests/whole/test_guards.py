@@ -1,4 +1,4 @@
-"""What tests/conftest.py does for each test of this project: chance is seeded, nothing is left to the next test."""
+"""The guards of tests/conftest.py: seeded randomness, and nothing left behind for the next test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 @pytest.fixture
 def guarded(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A folder whose tests are guarded like those of this project, with less patience."""
+    """A folder whose tests are guarded like this project's, with a shorter patience."""
     pytester.makeconftest(
         CONFTEST.read_text(encoding="utf-8").replace(
             "PATIENCE = 60.0", "PATIENCE = 0.2"

@@ -1,4 +1,4 @@
-"""A person at a terminal: the real command in a pseudo-terminal, with somebody who types."""
+"""A person at a terminal: the real command in a pseudo-terminal, with typed input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_train(ltm):
     ltm.check("keeps lines", ltm.ask("Say it in two lines.") == "one\\ntwo")
 """
 STOP = 120
-"""Seconds after which nobody waits any longer for what should appear."""
+"""Seconds to wait for an expected output."""
 
 
 class Person:
@@ -37,13 +37,13 @@ class Person:
         self._terminal, self._unread, self.read = terminal, "", ""
 
     def until(self, pattern: str) -> str:
-        """Read on until the pattern appears; return what was read."""
+        """Read until the pattern appears; return the text read."""
         while not (found := re.search(pattern, self._unread)):
             ready, _, _ = select.select([self._terminal], [], [], STOP)
             assert ready, f"{pattern!r} never appeared in {self._unread!r}"
             try:
                 more = os.read(self._terminal, 65536)
-            except OSError:  # Linux's word for the end
+            except OSError:  # Linux raises this at the end
                 more = b""
             assert more, f"the end came before {pattern!r}: {self._unread!r}"
             text = more.decode().replace("\r\n", "\n")
@@ -53,7 +53,7 @@ class Person:
         return seen
 
     def type(self, *lines: str) -> None:
-        """Type lines, each when there is a prompt for it."""
+        """Type lines, each at its own prompt."""
         for line in lines:
             self.until(r"[>.] (?:\x1b\[\?2004h)?$")
             os.write(self._terminal, f"{line}\n".encode())
@@ -67,7 +67,7 @@ class Person:
 def sitting(
     folder: pytest.Pytester, *words: str, resumed: str = ""
 ) -> Iterator[tuple[Person, subprocess.Popen[bytes]]]:
-    """Start pytest with the person's terminal as its own."""
+    """Start pytest with the person's terminal as its controlling terminal."""
     mine, theirs = pty.openpty()
     run = (
         [f"--ltm-resume={resumed}"]

@@ -1,4 +1,4 @@
-"""An installed plugin costs nothing until it is used: seen from outside, in processes of their own."""
+"""An installed plugin costs nothing until it is used, as seen from outside in separate processes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LIGHT = {
     "pytest_ltm._core.storage.secrets",
     "pytest_ltm.hookspec",
 }
-"""What declaring the options of the core takes: features are not looked for."""
+"""Modules needed to declare the options of the core; features are not looked up."""
 WATCH = """\
 import json, os, sys, threading
 
@@ -64,7 +64,7 @@ def pytest_unconfigure():
 
 
 def watched(folder: Path, *words: str) -> tuple[dict[str, Any], str]:
-    """Run the one test of a folder; return what the process did, and what it printed (with its time left out)."""
+    """Run the only test of a folder; return the actions of the process, and its output without times."""
     (folder / "watch.py").write_text(WATCH)
     (folder / "test_one.py").write_text("def test_one():\n    pass\n")
     command = [

@@ -1,4 +1,4 @@
-"""The package as users get it: from the folder, editable, and from a wheel; each in an empty environment of its own."""
+"""The package as users install it: from the folder, editable, and from a wheel, each in an empty environment."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ OFFLINE = (
     "ConnectTimeoutError",
     "Network is unreachable",
 )
-"""What pip says where it cannot reach the package registry."""
+"""Messages of pip when it cannot reach the package registry."""
 
 
 def run(*words: object, cwd: Path) -> str:
-    """Run a command to its end and return what it printed; skip the test where the registry cannot be reached."""
+    """Run a command and return its output; skip the test if the registry cannot be reached."""
     environment = {
         name: value for name, value in os.environ.items() if name not in FOREIGN
     }
@@ -62,25 +62,25 @@ def run(*words: object, cwd: Path) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy of the project, so that nothing is built in it."""
+    """A copy of the project, so that no build writes into the checkout."""
     return Path(shutil.copytree(PROJECT, tmp_path / "source", ignore=LEFT_OUT))
 
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """The interpreter of an empty environment, without a pip of its own: unpacking one takes seconds."""
+    """The interpreter of an empty environment without pip, which takes seconds to unpack."""
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
     return tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
 def install(python: Path, *words: object) -> None:
-    """Install into an environment; what is imported there is compiled then, and the many modules that are not never."""
+    """Install into an environment without compiling: most modules are never imported."""
     pip = (sys.executable, "-m", "pip", "--python", python)
     run(*pip, "install", "--no-compile", *words, cwd=python.parent)
 
 
 def check_that_it_runs(python: Path, folder: Path) -> None:
-    """Run the built-in suite in an empty folder; list what there is."""
+    """Run the built-in suite in an empty folder, then the listing commands."""
     folder.mkdir()
     shown = run(python, "-m", "pytest", "--ltm-agent=full", cwd=folder)
     assert re.search(r"^plugins: .*\bltm-", shown, re.MULTILINE)
@@ -94,7 +94,7 @@ def check_that_it_runs(python: Path, folder: Path) -> None:
 
 
 def files(folder: Path, prefix: str) -> set[str]:
-    """Return the files below a folder, as paths that begin with a prefix."""
+    """Return the files below a folder, as paths with a prefix."""
     found = (
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -127,7 +127,7 @@ def test_an_editable_install_runs_the_suite_and_sees_edits(
 def test_an_sdist_makes_a_whole_wheel_that_runs_the_suite(
     source: Path, python: Path, tmp_path: Path
 ) -> None:
-    # the wheel from the sdist
+    # the wheel built from the sdist
     run(
         sys.executable,
         "-m",

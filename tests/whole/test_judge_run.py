@@ -1,4 +1,4 @@
-"""Runs with a judge: what is asked, recorded, remembered, and what becomes of an example that nobody can judge."""
+"""Runs with a judge: its calls, their recording and caching, and examples that it cannot judge."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def run(project: pytest.Pytester, *words: str, agent: str = "full") -> pytest.Ru
 
 
 def without_canaries(word: str) -> str:
-    """Return an option, a judge in it without canaries unless it says whether it has them."""
+    """Return an option in which a judge has no canaries unless it says otherwise."""
     if not word.startswith("--ltm-judge=") or "canaries=" in word:
         return word
     return f"{word}{'&' if '?' in word else '?'}canaries=off"

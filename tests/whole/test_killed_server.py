@@ -1,4 +1,4 @@
-"""A server that dies in the middle of eight conversations: what it lost is asked again, and nothing is paid twice."""
+"""A server that dies during eight conversations: lost requests are repeated, and none is paid for twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_cat(ltm, number):
 
 
 class DyingServer(ThreadingHTTPServer):
-    """Answers chat completions until it has answered so many questions; then it is gone, as if killed."""
+    """Answers chat completions until it has answered `lasts` questions; then it is gone, as if killed."""
 
     daemon_threads = True
 
@@ -33,14 +33,14 @@ class DyingServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.lasts = lasts
         self.answered: Counter[str] = Counter()
-        """Answers that were paid, by the last message; a question by its first three words."""
+        """Paid answers by the first three words of the last message."""
         self.lock = threading.Lock()
 
     def handle_error(self, *_: object) -> None:
-        """Be quiet: who asked is cut off on purpose."""
+        """Ignore errors: clients are cut off on purpose."""
 
     def dies_at(self, message: str) -> bool:
-        """Return whether this message is the end of the server, or it is dead already."""
+        """Return whether the server dies at this message, or is already dead."""
         kind = " ".join(message.split()[:3])
         with self.lock:
             if kind == "What is cat":
@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Log nothing."""
 
 
 @contextmanager

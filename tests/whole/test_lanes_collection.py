@@ -1,4 +1,4 @@
-"""What is a scenario and what is not; which scenarios never overlap."""
+"""Which tests are scenarios, and which scenarios never overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debugging a scenario: pdb has the terminal, and the conversation waits."""
+"""Debugging a scenario: pdb gets the terminal while the conversation waits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_b(ltm):
 def debug(
     project: Project, *args: str, commands: list[str], agent: str = "echo"
 ) -> str:
-    """Run the project's scenarios with commands for pdb on standard input; return what is shown."""
+    """Run the project's scenarios with pdb commands on standard input; return the output."""
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""Fixtures of every kind, be they parametrized, autouse or overridden, with several scenarios in progress at once."""
+"""Fixtures of every kind (parametrized, autouse, overridden) with several scenarios in progress at once."""
 
 from __future__ import annotations
 

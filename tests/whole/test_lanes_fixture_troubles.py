@@ -1,4 +1,4 @@
-"""Fixtures that fail or speak, with several scenarios in progress at once."""
+"""Fixtures that fail or talk to the agent, with several scenarios in progress at once."""
 
 from __future__ import annotations
 

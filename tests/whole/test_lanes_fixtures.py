@@ -1,4 +1,4 @@
-"""Fixtures of every scope, each as in any pytest run, with several scenarios in progress at once."""
+"""Fixtures of every scope behave as in any pytest run, with several scenarios in progress at once."""
 
 from __future__ import annotations
 

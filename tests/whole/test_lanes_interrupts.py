@@ -1,4 +1,4 @@
-"""When a run is stopped, everybody's clean-up runs, and the files say what was reached."""
+"""When a run is stopped, every teardown runs, and the files record how far it got."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def stopped(
 
 
 def endings(project: Project) -> list[str]:
-    """Return the reasons with which the conversations of the latest run ended."""
+    """Return the endings of the conversations in the latest run."""
     lines = [
         path.read_text().splitlines()[-1]
         for path in project.path.glob(".ltm/runs/*/*/journal.jsonl")

@@ -1,4 +1,4 @@
-"""Parameters, skips and expected failures of scenarios are those of any test."""
+"""Parameters, skips and expected failures of scenarios work as for any test."""
 
 from __future__ import annotations
 

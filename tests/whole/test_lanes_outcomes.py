@@ -1,4 +1,4 @@
-"""What became of a scenario, as pytest, JUnit and the exit status tell it."""
+"""The outcome of a scenario, as shown by pytest, JUnit and the exit status."""
 
 from __future__ import annotations
 

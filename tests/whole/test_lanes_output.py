@@ -1,4 +1,4 @@
-"""What is printed belongs to the scenario that did it, however many are in progress."""
+"""Output belongs to the scenario that printed it, however many are in progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private names of others that the package uses: all of them are listed, and found in each supported pytest."""
+"""Private names of pytest and other packages that we use are all listed, and exist in each supported pytest."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ABSENT = {
 ABSENT |= (
     {"python.asyncio.tasks._swap_current_task"} if sys.version_info < (3, 12) else set()
 )
-"""Set by other plugins, or under an option, while tests run; or not in this Python."""
+"""Set by other plugins or under an option while tests run, or missing in this Python."""
 
 
 def package_nodes() -> Iterator[ast.AST]:
-    """Yield the parts of every module of the package: hundreds of thousands, so never all at once."""
+    """Yield the nodes of every module lazily: there are hundreds of thousands."""
     for path in PACKAGE.rglob("*.py"):
         yield from ast.walk(ast.parse(path.read_text("utf-8")))
 
@@ -50,10 +50,10 @@ def is_own(value: ast.expr) -> bool:
 
 
 def used_names() -> set[str]:
-    """Return what the package imports from `_pytest`, and the private attributes that it reads or sets of others.
+    """Return the names imported from `_pytest`, and the foreign private attributes that the package reads or sets.
 
-    Others' are those that it gives to no function, class, variable or attribute of
-    `self`.
+    Foreign are those that the package gives to no function, class, variable or
+    attribute of `self`.
     """
     used: set[str] = set()
     own: set[str] = set()
@@ -73,7 +73,7 @@ def used_names() -> set[str]:
 
 
 def names_given(node: ast.AST) -> list[str]:
-    """Return the name that a function, a class, a variable or an attribute of `self` gets here."""
+    """Return the name that this node gives to a function, class, variable or attribute."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -88,7 +88,7 @@ def private_names(names: list[str]) -> list[str]:
 
 
 def names_asked_for(call: ast.Call) -> list[str]:
-    """Return the name that `getattr`, `setattr` or `hasattr` is told, if it is written there."""
+    """Return the literal name passed to `getattr`, `setattr` or `hasattr`."""
     if getattr(call.func, "id", "") not in {"getattr", "setattr", "hasattr"}:
         return []
     words = [word.value for word in call.args[1:2] if isinstance(word, ast.Constant)]
@@ -135,8 +135,8 @@ def is_found(name: str, request: pytest.FixtureRequest) -> bool:
             with suppress(ModuleNotFoundError):
                 importlib.import_module(where)
         if not hasattr(thing, word):
-            # An instance gets it: its class says so, in a file that this process may
-            # have run under another name.
+            # An instance attribute: found in its class's source, in a file that this
+            # process may have run under another name.
             module = inspect.isclass(thing) and importlib.import_module(
                 thing.__module__
             )
@@ -167,7 +167,7 @@ def roots(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def terminal(config: pytest.Config) -> Any:
-    """Return a terminal reporter; a worker of xdist has none of its own."""
+    """Return a terminal reporter; xdist's workers have none."""
     return importlib.import_module("_pytest.terminal").TerminalReporter(config)
 
 

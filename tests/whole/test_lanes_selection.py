@@ -1,4 +1,4 @@
-"""Which scenarios are run, in what order, and when the run stops: pytest's own options in an LTM run."""
+"""pytest's own options in an LTM run: which scenarios run, in what order, and when the run stops."""
 
 from __future__ import annotations
 

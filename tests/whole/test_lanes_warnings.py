@@ -1,4 +1,4 @@
-"""What is logged and warned of belongs to the scenario that did it, however many are in progress."""
+"""Logs and warnings belong to the scenario that caused them, however many are in progress."""
 
 from __future__ import annotations
 

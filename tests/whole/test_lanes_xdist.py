@@ -1,4 +1,4 @@
-"""Under pytest-xdist every conversation stays whole on one worker, and nothing else changes."""
+"""Under pytest-xdist every conversation stays on one worker, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--ltm-language`: agents are talked to in other languages, each in conversations of its own."""
+"""`--ltm-language`: agents are addressed in other languages, each in its own conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of suite lifecycle in `lifecycle-summary.json`, on the page and in Markdown."""
+"""The matrix of suite lifecycle in `lifecycle-summary.json`, in the HTML report and in Markdown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pytest_ltm_report_sections():
 
 @pytest.fixture
 def folder(pytester: pytest.Pytester) -> Path:
-    """Return the folder in which the suite was run with all its reports."""
+    """Return the folder of a run of the suite with all its reports."""
     pytester.makepyfile(mixed_stores=STORES)
     pytester.makeconftest(SECTIONS)
     result = pytester.runpytest(

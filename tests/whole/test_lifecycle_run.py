@@ -1,4 +1,4 @@
-"""`--ltm-suite=lifecycle`: items, outcomes, the matrix, exit status; what it refuses."""
+"""`--ltm-suite=lifecycle`: items, outcomes, the matrix, exit status and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--ltm-live`: whatever becomes of the page, the run is the same."""
+"""`--ltm-live`: failures of the page leave the run unchanged."""
 
 from __future__ import annotations
 

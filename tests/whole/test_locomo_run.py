@@ -1,4 +1,4 @@
-"""LoCoMo as a user runs it: items, selection, workers, resume, figures; on small conversations of our own."""
+"""LoCoMo as a user runs it (items, selection, workers, resuming, figures), on small conversations of our own."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Bot:
 
 @pytest.fixture
 def played(project: Project) -> Project:
-    """A project with a data file of two conversations and an agent of its own."""
+    """A project with a data file of two conversations and its own agent."""
     written(project.path / "data.json", [talk(), second()])
     project.file(BOT, "bot.py")
     return project
@@ -105,7 +105,7 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
     text = result.stdout.str()
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
-    # the command that has a failure's conversation again
+    # the command that repeats a failure's conversation
     assert "&conversations=conv-2" in text
     assert "Further metrics" in text
     assert "; 7 oddities noted\n" in text

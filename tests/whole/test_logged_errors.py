@@ -1,4 +1,4 @@
-"""Errors that an agent's libraries log and get over: counted, and named once in the summary."""
+"""Errors that an agent's libraries log and recover from are counted, and named once in the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LongMemEval as a run: ids, workers, resuming, shared histories, export, wrong options."""
+"""LongMemEval as a run: ids, workers, resuming, shared histories, export, invalid options."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_the_retrieval_of_a_run_is_measured_at_all_depths(
     assert main(["data", "longmemeval-retrieval", "latest"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["2", "questions,", "k", "=", "1", "3", "5", "10", "30", "50"]
-    # one of two: nothing of the room was retrieved
+    # one of two: no turn about the room was retrieved
     assert lines[1] == [
         "session",
         "recall_any",

@@ -1,4 +1,4 @@
-"""A memory system in a whole run that breaks off and is resumed."""
+"""A memory system in a whole run that is interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pets(project: Project) -> Project:
 
 
 def replies(project: Project) -> list[str]:
-    """Return all replies of the newest run, with what was retrieved for them."""
+    """Return all replies of the newest run, with the texts retrieved for each."""
     (journal,) = latest_run(project.path).glob("*/journal.jsonl")
     return replies_in(journal)
 

@@ -1,4 +1,4 @@
-"""What is nearly right is played, or named with what to write; nothing is dropped without a word."""
+"""Nearly correct input is accepted, or reported with the correct spelling; nothing is dropped silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pytest session that is no LTM run does not change because this plugin is installed."""
+"""An ordinary pytest session does not change because this plugin is installed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TestCase(unittest.TestCase):
 
 
 def shown(result: RunResult) -> list[str]:
-    """Return what a run shows but what differs between any two."""
+    """Return a run's output without the parts that differ between any two runs."""
     return [
         re.sub(r"in \d+\.\d+s[ ()\d:]*|0x[0-9a-f]+", "", line).strip("=")
         for line in result.outlines

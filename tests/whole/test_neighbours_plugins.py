@@ -1,4 +1,4 @@
-"""Other plugins in an LTM run, and what they do to scenarios."""
+"""Other plugins in an LTM run, and their effects on scenarios."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(
         + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
     )
 
-    # its server is never closed
+    # the plugin never closes its server
     result = project.ltm(*(["--reruns=2"] if how == "option" else []), subprocess=True)
 
     result.assert_outcomes(passed=1, failed=1)

@@ -1,4 +1,4 @@
-"""Others may watch a run by hooks: each exchange, and each verdict."""
+"""Hooks let other plugins observe a run: each exchange and each verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be proven neither right nor wrong: it stays in the mean, between two bounds, and a judge decides it."""
+"""Answers that are neither provably right nor wrong stay in the mean, between two bounds, until a judge decides."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_judge_decides_the_only_answer_that_the_rules_left_open(
         "hums/1+judge/answer/1+reading/2",
     )
     asked = (opened.path / "asked.txt").read_text()
-    # echo says the question
+    # echo repeats the question
     assert [asked.count(text) for text in ("Which colour is mine?", "Ochre.")] == [
         2,
         1,

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4
 )
 
-# pytester forgets what a run in this process imports.
+# pytester forgets the modules that a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm.providers"):
     importlib.import_module(_name)
 
@@ -98,7 +98,7 @@ def test_a_context_of_its_own_lets_it_fall_where_the_embedded_window_falls(
 def test_what_goes_wrong_on_the_way_changes_no_score(
     project: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # between the tries
+    # between attempts
     monkeypatch.setattr("pytest_ltm._core.storage.clock.time.sleep", lambda _: None)
     chat_server.reads("full")
     project.file(HARD)
@@ -117,7 +117,7 @@ def test_a_conversation_that_is_longer_than_the_model_takes_goes_on(
     chat_server.context = 800
     project.file(HARD)
     result = project.ltm(agent=f"chat=openai:m@{chat_server.url}", span="4k")
-    result.assert_outcomes(failed=2)  # it forgot, and nothing erred
+    result.assert_outcomes(failed=2)  # it forgot, without any error
     assert max(request.prompt_tokens for request in chat_server.requests) > 800
 
 
@@ -252,7 +252,7 @@ def test_a_wrong_key_is_told_in_the_servers_words_and_is_no_score(
         ]
     )
     assert result.ret == 75
-    # once for each message: the opening one, and two scenarios' first
+    # once per message: the opening, and the first of two scenarios
     assert len(chat_server.requests) == 3
 
 

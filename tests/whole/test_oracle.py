@@ -1,4 +1,4 @@
-"""The oracle in whole runs: what it earns and how it is shown; resumed, scored again and in a dry run."""
+"""The oracle in whole runs: its score and its place in reports; resumed, rescored and in a dry run."""
 
 from __future__ import annotations
 
@@ -174,13 +174,13 @@ def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
 
     unscored = {row["scenario"] for row in rows(project) if row["score"] is None}
     assert {row["score"] for row in rows(project)} == {1.0, None}
-    assert unscored == {"single_session_preference"}  # needs a judge
+    assert unscored == {"single_session_preference"}  # requires a judge
 
 
 def test_it_gives_the_published_answers_of_longmemeval(project: Project) -> None:
     longmemeval_files.written(project.path / "data.json", longmemeval_files.records())
     project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "?data=data.json")
-    # None: no rule can tell
+    # None: rules cannot decide
     assert {row["score"] for row in project.results().values()} <= {
         1.0,
         None,

@@ -1,4 +1,4 @@
-"""A process that is stopped and goes on (Ctrl-Z, SIGSTOP) is not a slow agent: the limit of a reply starts anew."""
+"""A stopped and continued process (Ctrl-Z, SIGSTOP) does not count as a slow agent: the reply timeout restarts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 LIMIT, STOPPED = 4, 5.0
-"""Seconds of the limit, and of the stop in the middle of a reply, which ends after it."""
+"""The reply timeout, and the duration of a stop in the middle of a reply; both in seconds."""
 TALK = "def test_a(ltm):\n    ltm.say('one')\n    ltm.say('slow')\n    assert ltm.ask('three?') == 'all right'\n"
 SLOW = """
 import asyncio, json, os, sys, time
@@ -89,7 +89,7 @@ def until(happened: Callable[[], bool]) -> None:
 def played_with_a_stop(
     project: Project, *words: str, group: bool = False, limit: int = LIMIT
 ) -> tuple[int, str]:
-    """Return the exit status and output of a run that was stopped in the middle of the slow reply."""
+    """Return exit status and output of a run that was stopped during the slow reply."""
     run = subprocess.Popen(
         [
             sys.executable,

@@ -1,4 +1,4 @@
-"""Runs of the suite `trust`: tables, section, page and findings say who obeyed, and a resumed run says the same."""
+"""Runs of the suite `trust`: all reports name the agents that obeyed, and a resumed run agrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The isolation probe, in runs of agents that leak and of agents that do not."""
+"""The isolation probe, in runs of leaking and of clean agents."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
         pattern, told(project.ltm("--ltm-trials=3", agent="a=bots:Clean"))
     )
     assert shown
-    # an opening and two scenarios of two messages, and no filler: too short
+    # an opening and two scenarios of two messages; too short for filler
     assert int(shown[1]) == 3 * (1 + 2 + 2)
     assert not re.search(pattern, told(project.ltm(agent="a=bots:Shared")))
 
@@ -232,7 +232,7 @@ def test_the_time_of_a_data_set_is_foreseen_from_its_history(
     foreseen = re.search(r"at this speed .* about (\d+) messages", told(result))
     assert foreseen
     heard = sum(tick.startswith("heard") for tick in project.ticks)
-    assert heard / 2 <= int(foreseen[1]) <= heard  # it also heard the probe
+    assert heard / 2 <= int(foreseen[1]) <= heard  # includes the probe's
 
 
 def test_a_store_that_survived_an_earlier_run_is_found_by_the_questions_of_the_plan(
@@ -328,7 +328,7 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
     assert float(said[3]) == pytest.approx(
         90 * (int(said[1]) + int(said[2])) / 1e6, abs=1e-4
     )
-    # from one dollar on, cents are shown
+    # from one dollar on, only cents are shown
     tokens = int(graded[1].replace(",", "")) + 2820
     assert float(graded[2]) == pytest.approx(round(100 * tokens / 1e6, 2))
     assert told(result).count("once in a run") == 2
@@ -347,7 +347,7 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         project.ltm(*options, "--ltm-no-probe", "--ltm-judge=none", agent="bots:Clean")
     )
     assert total(judge)[0] == bare[0] + 4
-    # of which cents are shown
+    # both amounts are rounded to cents
     assert total(judge)[1] == pytest.approx(
         bare[1] + float(said[3]) + float(graded[2]), abs=6e-3
     )

@@ -1,4 +1,4 @@
-"""pytest-html's report of an LTM run: columns, charts, transcripts; hostile texts stay texts."""
+"""pytest-html's report of an LTM run: columns, charts and transcripts, with hostile texts escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of a data set that are asked alone: none finds another, whichever way an agent goes back."""
+"""Data set questions asked alone never see each other, however the agent's state is restored."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ TOGETHER = ("Bot", "Accepts", "Elsewhere")
 
 @pytest.fixture
 def played(project: Project) -> Project:
-    """A project with a data file of two conversations and agents of its own."""
+    """A project with a data file of two conversations and its own agents."""
     written(project.path / "data.json", [talk(), second()])
     project.file(BOTS, "bots.py")
     return project
@@ -119,7 +119,7 @@ def journals(project: Project) -> list[Path]:
 
 
 def answers(project: Project) -> dict[str, str]:
-    """Return what was answered to each question, by conversation and example."""
+    """Return the answers by conversation and example."""
     records = [
         (path.parent.name, ConversationRecord.read_record(path))
         for path in journals(project)
@@ -291,8 +291,8 @@ def test_bundled_agents_answer_alike_whatever_was_asked_before(played: Project) 
         assert single == {one: whole[one] for one in single}
 
 
-# --- Several values of how memories are read: one ingestion, a column for each; other
-# agents that are bundled.
+# --- Several reading parameters of a memory: one ingestion, a column for each; and
+# other bundled agents.
 
 STORE = """
 import pathlib
@@ -434,7 +434,7 @@ def test_bundled_agents_go_on_after_a_kill_between_two_questions(
     played: Project, agent: str, chat_server: ChatServer
 ) -> None:
     played.file(STORE, "stores.py")
-    played.file(KILLER, "killer.py")  # a suite alone loads no conftest
+    played.file(KILLER, "killer.py")  # with a suite alone, pytest loads no conftest
     chat_server.default = lambda request: (
         f"{len(request.messages)} messages before {request.last}"
     )
@@ -456,7 +456,7 @@ def test_bundled_agents_go_on_after_a_kill_between_two_questions(
         sum("that you have read" in message["content"] for message in each.messages)
         for each in chat_server.requests
     ]
-    assert max(shown, default=0) <= 1  # no question is before another
+    assert max(shown, default=0) <= 1  # no question precedes another
 
 
 def test_of_wrong_answers_each_report_says_by_category_whether_the_evidence_was_found(

@@ -1,4 +1,4 @@
-"""What scenarios read of replies: speech, while the journal, spans and costs keep them as they came."""
+"""Scenarios read the spoken part of replies, while journal, spans and costs keep them verbatim."""
 
 from __future__ import annotations
 
@@ -134,11 +134,11 @@ def test_spans_count_raw_replies_whatever_is_read(thinking: Project) -> None:
     assert tokens("--ltm-count=all") == tokens("--ltm-count=all", "--ltm-thoughts=keep")
 
 
-# --- Taken up again.
+# --- Resuming.
 
 
 def cut(project: Project) -> dict[str, str]:
-    """Cut the latest run's journal in the middle, as a kill would, and return what it held."""
+    """Cut the latest run's journal in half, as a kill would; return the original files."""
     [folder] = latest_run(project.path).glob("bot*")
     files = {
         name: (folder / name).read_text("utf-8")
@@ -160,7 +160,7 @@ def left(project: Project) -> dict[str, str]:
 
 
 def without_reading(path: Path) -> None:
-    """Make a recorded run one of before there was a reading."""
+    """Turn a recorded run into one from before replies were read for speech."""
     record = json.loads(path.read_bytes())
     del record["settings"]["reading"]
     path.write_text(json.dumps(record))
@@ -172,7 +172,7 @@ def test_a_resumed_run_reads_as_it_did_and_equals_an_undisturbed_one(
 ) -> None:
     thinking.pytest(*RUN, option)
     expected = cut(thinking)
-    # of another day: the record counts
+    # recorded on another day: the record counts
     thinking.file("[pytest]\nltm_thought_tags = hm\n", "pytest.ini")
     thinking.pytest("--ltm-resume=latest")
 

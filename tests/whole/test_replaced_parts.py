@@ -1,4 +1,4 @@
-"""What an agent's module puts in the place of Python's own is named where it ends the session."""
+"""Parts of Python that an agent's module replaced are named when they end the session."""
 
 from __future__ import annotations
 

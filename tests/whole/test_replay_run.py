@@ -1,4 +1,4 @@
-"""A recorded run of ours as the agent: the same conversations again, byte for byte, and no key."""
+"""A recorded run of ours as the agent: the same conversations, byte for byte, without a key."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ QUESTION = "What is my favourite colour?"
 
 
 def published_definitions(project: Project, *colours: tuple[str, str]) -> None:
-    """Write a published folder of definitions: an example for each pair of colours, the second of which holds."""
+    """Write a published definitions folder: one example per pair of colours, of which the second counts."""
     project.file(
         "config: {run_name: two}\ndatasets: {args: {memory_span: 500}}\n",
         "published/config.yml",
@@ -295,7 +295,7 @@ def replayed(project: Project, log: object, definitions: object, *args: str) -> 
 
 
 def scores(project: Project) -> dict[str, list[float]]:
-    """Return the scores of the latest run, of which there is one conversation, by scenario."""
+    """Return the scores by scenario of the latest run, which has a single conversation."""
     (path,) = latest_run(project.path).glob("*/results.json")
     found: dict[str, list[float]] = {}
     for row in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:

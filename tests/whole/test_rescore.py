@@ -1,4 +1,4 @@
-"""A recorded run is scored again: no agent is there, and only what is scored differently moves."""
+"""A recorded run is rescored without its agent, and only verdicts under changed rules move."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def played(
 
 
 def again(project: Project, *args: str) -> tuple[RunResult, Path, dict[str, Any]]:
-    """Score the latest run again; return what was shown, the new folder and what its summary says."""
+    """Rescore the latest run; return the output, the new folder and its summary."""
     result = project.pytest("--ltm-rescore=latest", *args)
     folder = latest_run(project.path)
     return result, folder, json.loads((folder / "summary.json").read_text())["rescored"]
@@ -617,7 +617,7 @@ def test_a_run_that_may_only_be_read_is_scored_again(
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    # a module that a run inside this process imports is forgotten after it
+    # modules imported by a run inside this process are forgotten after it
     rescoring = importlib.import_module("pytest_ltm.modes.rescoring")
     monkeypatch.setattr(rescoring, "lock_holder", denied)
     _, _, rescored = again(project)

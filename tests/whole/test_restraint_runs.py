@@ -1,4 +1,4 @@
-"""A run of the suite `restraint`: its entries share one conversation, and none takes away what another told."""
+"""A run of the suite `restraint`: its entries share a conversation, and none makes the agent lose another's facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of two workers, loaded and exported: its summary and pytest's own JUnit file say the same."""
+"""A run of two workers, loaded and exported, agrees with its summary and pytest's own JUnit file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that was interrupted is resumed, and comes out as if nothing had happened."""
+"""An interrupted run is resumed, with the same results as an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def pets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def left(project: Project) -> dict[str, str]:
-    """Return what must be equal, by file."""
+    """Return all files that must be equal, by name."""
     names = ("*/journal.jsonl", "*/results.json", "*/plan.json", "verdicts.csv")
     folder = latest_run(project.path)
     return {
@@ -145,7 +145,7 @@ def test_a_resumed_run_equals_an_undisturbed_one(
     pets.pytest("--ltm-resume=latest").assert_outcomes(failed=1, passed=1, skipped=1)
     assert left(pets) == expected
     sent = [message for message in heard(pets) if message != "'made'"]
-    assert sent[0] == first[-1]  # the one that was on its way
+    assert sent[0] == first[-1]  # the one that was in flight
     assert not set(sent[1:]) & set(first)
     sessions = sum(text.count('"event":"session"') for text in expected.values())
     assert bool(sessions) == bool(more)
@@ -213,7 +213,7 @@ def test_a_finished_run_is_only_reported(pets: Project) -> None:
     assert again.parseoutcomes() == first.parseoutcomes()
     assert left(pets) == files
     assert next(latest_run(pets.path).glob("*/timings.jsonl")).read_text() == timings
-    assert heard(pets) == ["'made'"]  # to compare its configuration
+    assert heard(pets) == ["'made'"]  # created once to compare its configuration
 
 
 def test_an_agent_that_cannot_be_put_back_is_refused_and_nothing_is_touched(

@@ -1,4 +1,4 @@
-"""What was lost to a passing fault at the end of a conversation is asked again."""
+"""Messages lost to a transient fault at the end of a conversation are sent again on resuming."""
 
 from __future__ import annotations
 

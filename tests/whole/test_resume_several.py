@@ -1,4 +1,4 @@
-"""Going on with a run of several conversations: what can go on goes on, and all agents must be those of then."""
+"""Resuming a run of several conversations: those that can continue do, and the agents must be the original ones."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_who_cannot_be_put_back_keeps_nobody_else_from_going_on(bots: Project) -
         "cat": ("skipped", "not reached"),
     }
     assert rows(bots, "y~400~0") == {"bird": ("passed", ""), "cat": ("passed", "")}
-    # neither made nor asked
+    # neither created nor asked
     assert not [line for line in heard(bots) if "Plain" in line]
     assert (
         (latest_run(bots.path) / "x~400~0" / "journal.jsonl")
@@ -242,7 +242,7 @@ def test_the_verdicts_of_a_conversation_whose_journal_is_damaged_are_kept(
     assert (folder / "journal.jsonl").read_text("utf-8") == text
 
 
-# --- the agents must be those of then
+# --- the agents must be the original ones
 
 
 @pytest.mark.parametrize("trials", [1, 2])

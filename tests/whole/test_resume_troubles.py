@@ -1,4 +1,4 @@
-"""Going on after what ends a run the hard way: kill -9, a full disk, a second process, other words."""
+"""Resuming after violent endings: kill -9, a full disk, a second process, changed options."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_run_that_is_killed_again_and_again_equals_one_that_never_was(
     assert drill(tmp_path / "drill", kind, expected, random.Random(kind), words) >= 1
 
 
-# --- what a body says
+# --- changed bodies
 
 
 def test_a_conversation_that_says_something_else_is_given_up_and_shows_both(
@@ -279,7 +279,7 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     (cat.path / "heard.txt").unlink()
     cat.conftest(FULL)
     monkeypatch.setenv("QUOTA", str(quota))
-    # Python would leave half a file of it to the runs after this
+    # Python would otherwise leave truncated bytecode to later runs
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     full = cat.pytest(*RUN, *workers, subprocess=True)
     shown = " ".join(full.stdout.str().split())
@@ -300,7 +300,7 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     assert before == after[: len(before)]
 
 
-# --- what is read is data
+# --- the record is data, not code
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_a_secret_of_the_command_line_is_not_recorded_and_asked_for_again(
     cat.pytest("--ltm-resume=latest", secret[0]).assert_outcomes(passed=1)
 
 
-# --- time on the wall
+# --- wall time
 
 
 def test_time_on_the_wall_is_read_from_the_record_and_goes_on_from_there(

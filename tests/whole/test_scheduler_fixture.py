@@ -1,4 +1,4 @@
-"""`ltm_scheduler`: what a conftest sees of a run, and that it can be there in any session."""
+"""`ltm_scheduler`: a conftest's view of a run; the fixture exists in any session."""
 
 from __future__ import annotations
 

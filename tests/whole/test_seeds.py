@@ -1,4 +1,4 @@
-"""`--ltm-seed`: one that is drawn for the run, and one that only a variable of the environment holds."""
+"""`--ltm-seed`: a random seed per run, and one that is held only by an environment variable."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reads(message):
 
 @pytest.fixture
 def drawing(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A scenario with chance, and a secret."""
+    """A project with a scenario that uses randomness, and a secret seed."""
     monkeypatch.setenv("MEMORY_SEED", SECRET)
     project.file(DRAWS)
     return project

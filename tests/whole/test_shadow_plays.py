@@ -1,4 +1,4 @@
-"""Own scenarios are played without memory first: what they give away is told before anybody is asked."""
+"""A project's own scenarios are first played without memory: answers that they give away are reported in advance."""
 
 from __future__ import annotations
 

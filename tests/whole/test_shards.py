@@ -1,4 +1,4 @@
-"""Shards that are played apart and merged are the run that one machine would have had."""
+"""Shards played separately and merged equal a run on one machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GRID: dict[str, Any] = {"agent": "echo,silent", "span": "300,400"}
 
 
 def files(run: Path) -> dict[str, bytes]:
-    """Return what equal runs have in common."""
+    """Return the files that equal runs have in common."""
     names = {"results.json", "journal.jsonl", "plan.json", "verdicts.csv"}
     return {
         path.relative_to(run).as_posix(): path.read_bytes()

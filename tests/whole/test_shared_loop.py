@@ -1,4 +1,4 @@
-"""Async agents at once: one event loop for all, and no agent that freezes or blocks it without being named."""
+"""Concurrent async agents share one event loop; an agent that freezes or blocks it is named."""
 
 from __future__ import annotations
 

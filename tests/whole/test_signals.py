@@ -1,4 +1,4 @@
-"""A run that is told to end, or is killed: what was said is kept, the way to resume is shown, no process is left."""
+"""A run that is terminated or killed keeps its record, shows how to resume, and leaves no process."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ signal.pause()
 
 @pytest.fixture
 def struck(project: Project) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run pytest in the project; at a moment it gets a signal."""
+    """Run pytest in the project, and send it a signal at a given moment."""
     project.conftest(CONFTEST)
     project.file(BOT, "bots.py")
     project.file(TALK)
@@ -120,7 +120,7 @@ def struck(project: Project) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def resumed(project: Project, printed: str) -> subprocess.CompletedProcess[str]:
-    """Follow the advice of a run that was ended."""
+    """Resume an ended run as its output advises."""
     words = re.search(r"resume with: pytest (.*)", printed)
     assert words is not None, printed
     return subprocess.run(
@@ -158,7 +158,7 @@ def all_gone(project: Project) -> bool:
 
 
 MOMENTS = ["made", "heard-1", "heard-2", "closed", "heard-41"]
-"""Those at the ends of a talk; those between are met by the run that is ended again and again."""
+"""Moments at the ends of a conversation; those between are covered by the run that is ended repeatedly."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -270,7 +270,7 @@ def test_an_agent_that_swallows_the_interruption_does_not_go_on(
 def test_who_ignores_sighup_is_not_ended_by_it(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    # as nohup does
+    # as under nohup
     project.conftest(f"{CONFTEST}\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n")
     assert struck("heard-7", signal.SIGHUP, "--ltm-agent=bots:Bot").returncode == 0
 

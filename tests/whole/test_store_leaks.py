@@ -1,4 +1,4 @@
-"""A store that serves what belongs to somebody else fails the example, by the leak; it does not end the run."""
+"""A store that serves another user's texts fails the example and names the leak, without ending the run."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def test_a_leak_between_users_of_one_conversation_fails_the_example(
 
 
 def unwrapped(result: pytest.RunResult) -> str:
-    """Return the output with each sentence on one line."""
+    """Return the output with line breaks removed."""
     return " ".join(str(result.stdout).split())

@@ -1,4 +1,4 @@
-"""Memories of real libraries under test, each in an environment of its own; where LTM_STORE_RECIPES is set: minutes."""
+"""Memories of real libraries, each in its own environment: only if LTM_STORE_RECIPES is set, for it takes minutes."""
 
 from __future__ import annotations
 

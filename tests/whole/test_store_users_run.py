@@ -1,4 +1,4 @@
-"""`--ltm-users` and `--ltm-pace` in runs: one store for all users, and real time beside told time."""
+"""`--ltm-users` and `--ltm-pace` in runs: one store for all users, and real time alongside simulated time."""
 
 from __future__ import annotations
 

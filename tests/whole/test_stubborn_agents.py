@@ -1,4 +1,4 @@
-"""Agents that cannot be interrupted, that fork, that raise what nobody raises: the run ends, or goes on, in order."""
+"""Agents that cannot be interrupted, fork, or raise unusual exceptions: the run ends or continues in order."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_generator_exit_is_a_fault(project: Project, how: str) -> None:
 
 
 class Forks:
-    """Comes back twice."""
+    """Returns twice, in parent and child."""
 
     stateless = True
 

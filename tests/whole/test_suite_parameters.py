@@ -1,4 +1,4 @@
-"""Parameters of a suite file are tried before anything is asked."""
+"""Parameters of a suite file are validated before any message is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite file says of the whole run: span, seed, filler, opening and resets."""
+"""Settings in a suite file for the whole run: span, seed, filler, opening and resets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--ltm-time`: what the agent's process and the hook see of the conversation's time."""
+"""`--ltm-time`: how the agent's process and the hook see the conversation's time."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_needs_time(ltm):
 def test_who_cannot_know_the_time_is_not_measured(
     pytester: pytest.Pytester, mode: str, agent: str, outcome: str
 ) -> None:
-    """A control of ours never looks at a clock; nobody is told of jumps here, as no hook is there."""
+    """Our controls never look at a clock, and without the hook nothing is notified of jumps."""
     pytester.makeconftest(WALL_AGENT.format(define="def", body=""))
     pytester.makepyfile(NEEDS_TIME)
     result = pytester.runpytest_subprocess(

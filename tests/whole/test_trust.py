@@ -1,4 +1,4 @@
-"""The line of trust: where agents ran, whether the texts were public, how the judge was checked."""
+"""The trust line: where agents ran, whether the texts were public, how the judge was checked."""
 
 from __future__ import annotations
 

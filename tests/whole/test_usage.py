@@ -1,4 +1,4 @@
-"""What is refused before anything runs, and how values in configuration files are read."""
+"""Usage errors before anything runs, and the parsing of values in configuration files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with simulated users: what their models said is recorded, handed back, counted, limited and forecast."""
+"""Runs with simulated users: replies of their models are recorded, replayed, counted, limited and forecast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8
 )
 
-# pytester forgets what a run in this process imports.
+# pytester forgets the modules that a run in this process imports.
 for _name in ("filelock", "tenacity", "pytest_ltm.providers"):
     importlib.import_module(_name)
 

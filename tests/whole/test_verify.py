@@ -1,4 +1,4 @@
-"""`ltm verify`: whole runs hold; what was changed afterwards is named. `ltm lab bundle`: the same."""
+"""`ltm verify` accepts intact runs and names later changes; `ltm lab bundle` likewise."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_flipped_score_is_named_by_every_command(
 
 
 def _record_wrongly(run: Path) -> None:
-    """Make the record of a run say that an example passed, with all its checksums."""
+    """Make the run's record say that an example passed, with valid checksums."""
     from pytest_ltm.api.journal import Chain
 
     path = next(run.glob("*/journal.jsonl"))
@@ -288,7 +288,7 @@ def test_a_conversation_that_was_removed_is_named(
     unfinished = "\n".join(row["what"] for row in found["unfinished"])
     assert "it asks for the conversation echo~2k~0" in unfinished
     assert main(["show", str(two)]) == 0
-    # a run that was interrupted looks like this
+    # the state of an interrupted run
     assert "does not hold" not in capsys.readouterr().out
 
 
@@ -343,12 +343,12 @@ def test_an_interrupted_run_is_unfinished_and_no_forgery(
     unfinished = [row["place"] for row in found["unfinished"]]
     assert "stopped_bot_Bot~2k~0/results.json" in unfinished
     assert "run.json" in unfinished
-    # as where the process was killed
+    # the state after a kill
     for path in ("stopped_bot_Bot~2k~0/results.json", "summary.json", "verdicts.csv"):
         (run / path).unlink()
     status, found = verify(run, capsys, "--record-only")
     assert (status, found["differs"]) == (2, [])
-    # the bot cannot be put back to where it was
+    # the bot cannot be restored
     project.pytest(f"--ltm-resume={run}")
     status, found = verify(run, capsys)
     assert (status, found["differs"], found["unfinished"]) == (0, [], [])

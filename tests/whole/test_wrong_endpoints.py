@@ -1,4 +1,4 @@
-"""What the screen says where a model's name, key, address or certificate is wrong, or its server dies in the middle."""
+"""Messages about a model's wrong name, key, address or certificate, and about a server that dies halfway."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def talk(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A certificate for 127.0.0.1 that nobody else has signed, with its key."""
+    """A self-signed certificate for 127.0.0.1, with its key."""
     x509 = pytest.importorskip("cryptography.x509")
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -90,7 +90,7 @@ def test_a_model_that_the_server_does_not_know(
         f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the"
         in said
     )
-    # nothing is sent again
+    # no retries
     assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
     )
@@ -104,7 +104,7 @@ def test_a_key_that_is_refused(project: Project, chat_server: ChatServer) -> Non
         in said
     )
     assert "k-123456" not in said
-    # nothing is sent again
+    # no retries
     assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
     )

@@ -1,4 +1,4 @@
-"""What people get wrong in their first hour: each is told with what, where and the way out, and nothing of ours around."""
+"""Mistakes of a first hour: each message says what is wrong, where, and the fix, without our own frames."""
 
 # ruff: noqa: E501 - a use and what is told of it stand on one line
 from __future__ import annotations
@@ -193,13 +193,13 @@ def _told(project: Project, *arguments: str) -> str:
     told = " ".join(f"{result.stderr.str()} {result.stdout.str()}".split())
     assert "INTERNALERROR" not in told
     assert "_multicall" not in told
-    # pytest says itself where a fixture is that was requested in a wrong scope
+    # pytest itself prints the location of a fixture requested in a wrong scope
     assert "pytest_ltm/_" not in re.sub(r"Requested fixture: \S+", "", told)
     return told
 
 
 def _has(told: str, said: str) -> bool:
-    """Whether these parts of a sentence, with anything between them, are in a text."""
+    """Whether the text contains these parts of a sentence in order, with anything between them."""
     at = 0
     for part in said.split("*"):
         at = told.find(part.strip(), at)

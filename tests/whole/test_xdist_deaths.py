@@ -1,4 +1,4 @@
-"""A worker dies: its conversation continues where it stopped, or each item is told why not; nothing twice or lost."""
+"""When a worker dies, its conversation continues or each of its items is explained; nothing is doubled or lost."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def play(
 
 
 def rows(project: Project) -> dict[str, tuple[str, str]]:
-    """Return kind and message of each test case, none of which may be there twice."""
+    """Return kind and message of each test case; no case may occur twice."""
     found = {}
     for case in ET.parse(project.path / "junit.xml").iter("testcase"):
         said = [child for child in case if child.tag in {"failure", "error", "skipped"}]
@@ -101,7 +101,7 @@ def rows(project: Project) -> dict[str, tuple[str, str]]:
 
 
 def files(project: Project) -> dict[str, bytes]:
-    """Return journals and results of the only run, and take the run away."""
+    """Return journals and results of the only run, and remove the run."""
     (folder,) = (project.path / ".ltm" / "runs").iterdir()
     found = {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -173,12 +173,12 @@ def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(
     ]
     assert said["plan_fingerprint"].startswith("sha256:")
     assert said["exchanges"] > 0
-    # what they had said counts
+    # their recorded messages count
     assert all(row["tokens"] > 0 for row in said["scenarios"])
 
 
 def notes(result: RunResult) -> list[str]:
-    """Return the notes below the table, each in one line."""
+    """Return the notes below the table, each on one line."""
     text = re.sub(r"\n      +", " ", str(result.stdout))
     return [line for line in text.splitlines() if line.startswith("note: ")]
 

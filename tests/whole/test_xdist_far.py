@@ -1,4 +1,4 @@
-"""Workers that write elsewhere, as on another machine: here it is another folder, so no ssh is needed."""
+"""Workers that write elsewhere, as on another machine; here it is another folder, so ssh is not needed."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_what_was_begun_here_goes_on_here(project: Project, elsewhere: Path) -> 
         "y~300~0": "complete",
     }
     asked = heard(project.path / "own") + heard(elsewhere)
-    # what was in flight is sent again
+    # the message in flight is sent again
     assert len(asked) == sum(said["exchanges"] for said in found.values()) + 1
     assert asked.count("A one") == 2
     assert asked.count("die here") == 3

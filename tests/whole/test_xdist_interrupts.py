@@ -1,4 +1,4 @@
-"""Ctrl-C while workers play: all of them stop, and what was said is kept."""
+"""Ctrl-C while workers play: all of them stop, and the record is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a terminal there is a line for each conversation that is being played; elsewhere there is none."""
+"""A terminal shows a line per conversation in progress; other output shows none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_b(ltm): talk(ltm, "B", 0.2)
 
 
 def seen(project: Project, *options: str) -> str:
-    """Return all that pytest writes to a terminal of 80 columns, with what it takes away again."""
+    """Return all output of pytest to a terminal of 80 columns, including lines that it erases."""
     words = [
         "--ltm-agent=a=slow:Bot,b=slow:Bot,c=slow:Bot",
         "--ltm-span=400",
@@ -63,7 +63,7 @@ def seen(project: Project, *options: str) -> str:
     while True:
         try:
             part = os.read(outside, 65_536)
-        except OSError:  # Linux says so at the end
+        except OSError:  # Linux raises this at the end
             break
         if not part:
             break

@@ -1,4 +1,4 @@
-"""Whatever the number of workers: the same outcomes, ids, properties, results and journals, byte for byte."""
+"""Any number of workers yields the same outcomes, ids, properties, results and journals, byte for byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytest.importorskip("xdist")
 
 WALL = {
     "run_id",
-    "sum",  # of the whole summary, with the times in it
+    "sum",  # the checksum of the summary, which has times in it
     "wall_seconds",
     "agent_seconds",
     "reply_seconds",
@@ -28,7 +28,7 @@ WALL = {
     "tokens_a_second",
     "tests_an_hour",
 }
-"""What two equal runs do not have in common."""
+"""Parts in which two equal runs may differ."""
 
 
 def without_wall_times(value: Any) -> Any:
@@ -46,7 +46,7 @@ def without_wall_times(value: Any) -> Any:
 
 
 def junit(path: Path) -> dict[str, Any]:
-    """Return what stands in the file, by node id, without what differs between equal runs."""
+    """Return the file's contents by node id, without the parts that may differ."""
     found = {}
     for case in ET.parse(path).iter("testcase"):
         said = [
@@ -69,7 +69,7 @@ def html_rows(path: Path) -> list[str]:
 
 
 def everything(project: Project, workers: int) -> dict[str, Any]:
-    """Run with so many workers; return all that anybody can read of it."""
+    """Run with this many workers; return everything that a reader can see of the run."""
     (project.path / "ticks.txt").unlink(missing_ok=True)
     project.invite("html", "html_fixtures", "metadata")
     result = project.ltm(
@@ -123,7 +123,7 @@ def test_a_selection_is_the_same_selection(
     project: Project, choice: tuple[str, ...]
 ) -> None:
     project.file(SUITE)
-    # what --lf looks at was written by a controller
+    # --lf reads a file written by the controller
     project.ltm("-n2", agent="echo,silent")
 
     found = []

@@ -1,4 +1,4 @@
-"""What workers share: values on disk that all of them change, and no key anywhere."""
+"""Values on disk that workers share and change together; keys are never written there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers on a machine that is reached over ssh: this one, over loopback, by a server made for the test."""
+"""Workers reached over ssh on loopback, through a server started for the test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.fixture
 def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield how `--tx` names the other machine, without its folder; the server stops with the test."""
+    """Yield the `--tx` name of the other machine without its folder; stop the server at the end."""
     with SshServer(tmp_path_factory.mktemp("far")) as server:
         yield f"ssh=far//ssh_config={server.config}//python={sys.executable}"
 

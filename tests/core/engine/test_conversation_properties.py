@@ -23,7 +23,7 @@ conversations = settings(
 @conversations
 @given(cases)
 def test_it_follows_the_rules_and_ends_within_a_bound_known_before(case: Case) -> None:
-    record = play(case)  # also compares each decision with the naive agenda, and counts decisions
+    record = play(case)  # compares and counts all decisions
     assert isinstance(record.events[-1], events.End)
 
 

@@ -133,7 +133,7 @@ def test_each_part_that_an_agent_wrote_has_a_fence_of_its_own() -> None:
     )
     assert "<<<<< ORDER " in text
     assert "<<<<< ANSWER " in text
-    assert text.count("GRADE: yes") == 1  # our own line, which explains the form of a grade
+    assert text.count("GRADE: yes") == 1  # our own instruction
 
 
 def test_parts_are_never_taken_for_places_to_fill() -> None:
