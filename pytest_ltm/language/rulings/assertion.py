@@ -1,4 +1,4 @@
-"""Whether an answer asserts the value it names: in a clause of its own, for what is asked, with no rival beside it."""
+"""Assertions: an answer asserts a value in a clause of its own, for the question, without a rival."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from pytest_ltm.language.rulings.stance import SHORT, concluding_part
 
 RE = LEXICON.expressions("assertion")
 Span = tuple[int, int]
-# Words that say nothing of the world: of talking, concluding, counting and dates.
+# Words without factual content: of talking, concluding, counting and dates.
 _GENERIC = frozenset(map(meaning_key, LEXICON.words("assertion generic")))
 _EMPTY = STOPS | FRAME | LIGHT | _GENERIC
 _TIMES = frozenset(map(meaning_key, map(str.lower, (*MONTHS, *DAYS))))
@@ -66,23 +66,24 @@ _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
 _ELIDED = (["and", "is"], ["and", "are"], ["and", "now", "is"])
 _LABELLED = frozenset((":", "|"))
-# The units of a number of things: "three times" is a number of visits.
+# The units of a count of things: "three times" counts visits.
 _COUNTS = ("", "time")
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
-# So many of a question's telling words, and such a share of them, are an echo of it.
+# An echo of a question has at least this many of its distinctive words, and this share
+# of them.
 _ECHOED = 2
 _ECHO_SHARE = 0.4
 _MOST = 0.6
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
-    """Return a ruling, but unscored where it is not proven.
+    """Return a ruling, but unscored if it is not proven.
 
-    A yes is proven where the answer's conclusion asserts what it names, a no of a long
-    answer where its conclusion does not name what is expected.
+    A yes is proven if the answer's conclusion asserts the value, a no of a long answer
+    if its conclusion does not name the expected value.
     """
     reply = _strip_numbers(concluding_part(answer))
     if ruling in (NAMED_AMOUNT, UNSURE_AMOUNT):
@@ -101,7 +102,7 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
 
 
 def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Ruling:
-    """Return the ruling on a reply that names the expected amount: whether it asserts this one, or another one."""
+    """Return the ruling on a reply with the expected amount: whether it asserts this one or another one."""
     doubt = assertion_doubt(gold, question, reply)
     if ruling != NAMED_AMOUNT:
         doubt = doubt or _HEDGED
@@ -126,7 +127,7 @@ def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Rul
 
 
 def _rival_amounts(gold: Gold, question: str, reply: str) -> list[Gold]:
-    """Return the other amounts that may answer, each as if it were expected; none that make up the expected one."""
+    """Return each other possible answer as a gold amount; none if they add up to the expected one."""
     text = write_digits(without_questions(reply, read_quantities))
     amounts = [
         amount
@@ -150,7 +151,7 @@ def _rival_amounts(gold: Gold, question: str, reply: str) -> list[Gold]:
 
 
 def _claims_of(gold: Gold, question: str, reply: str) -> frozenset[_Claim]:
-    """Return in which known ways a reply asserts an amount."""
+    """Return the known ways in which a reply asserts an amount."""
     topic = _Topic(question, gold)
     claims: set[_Claim] = set()
     for text, spots in (_find_values(gold, reply), _find_amounts(gold, reply)):
@@ -161,14 +162,14 @@ def _claims_of(gold: Gold, question: str, reply: str) -> frozenset[_Claim]:
 
 
 def _names_both(question: str, reply: str) -> bool:
-    """Return whether an answer names both things that a question offers: what is right of it is their order."""
+    """Return whether an answer names both things that a question offers: then their order decides."""
     options = options_of(question) or ()
     spoken = content_stems(reply)
     return bool(options) and not any(option.isdisjoint(spoken) for option in options)
 
 
 def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
-    """Return why a reply that names the expected value may not assert it; "" if it does, or names it in other words.
+    """Return why a reply with the expected value may not assert it; "" if it does, or rephrases it.
 
     Args:
         gold: What is expected.
@@ -190,7 +191,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
 def _doubt_about_places(
     topic: _Topic, gold: Gold, reply: str, text: str, spots: list[Span]
 ) -> str:
-    """Return the same for the places of a text that name what is expected."""
+    """Return the same doubt for the spans of a text that name the expected value."""
     is_open_row = RE.and_others.search(text) is not None
     if is_open_row and not RE.and_others.search(normalize_text(gold.whole)):
         return _AMONG
@@ -206,7 +207,7 @@ def _doubt_about_places(
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
     if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
-        # words of it may be anywhere in an explanation, but not in other items
+        # its words may be anywhere in an explanation, but not in other items
         row = [clause for clause in clauses if clause.sentence == homes[0]]
         is_rival = any(
             _is_other_item(clause, named_mentions[0], topic) for clause in row
@@ -222,7 +223,7 @@ def _doubt_about_places(
 
 
 def _is_emphasised(gold: Gold, reply: str) -> bool:
-    """Return whether all that a reply has in bold is the expected value."""
+    """Return whether the only bold text in a reply is the expected value."""
     marked = RE.bold.findall(reply)
     return bool(marked) and all(_find_values(gold, text)[1] for text in marked)
 
@@ -231,9 +232,9 @@ _BULLET = lazy_pattern(r"(?:\A|\n)[ \t]*[-*•][ \t]+")
 
 
 def _strip_numbers(reply: str) -> str:
-    """Return a reply without the numbers or bullets of two or more items: they name nothing."""
+    """Return a reply without the numbers or bullets of two or more items, which name nothing."""
     items = [line for line in reply.splitlines() if _BULLET.match(line)]
-    # rows with labels stay sentences of their own
+    # labelled rows stay separate sentences
     if len(items) > 1 and not any(":" in item for item in items):
         reply = _BULLET.sub("; ", reply)
     numbers = [int(match[1]) for match in RE.item_number.finditer(reply)]
@@ -243,10 +244,10 @@ def _strip_numbers(reply: str) -> str:
 
 
 def leaves_out(gold: Gold, question: str, reply: str) -> bool:
-    """Return whether a reply names some of several things that are expected, and says nothing else.
+    """Return whether a reply names some of several expected things, and says nothing else.
 
-    Each of its words is one of the question, of the things that it names, or of a frame:
-    so none of them can stand for what is missing.
+    Each of its words is from the question, the things that it names, or an
+    introduction, so none can stand for the missing things.
     """
     if RE.reason_asked.search(question) or RE.and_more.search(normalize_text(reply)):
         return False
@@ -268,36 +269,37 @@ def leaves_out(gold: Gold, question: str, reply: str) -> bool:
     return any(are_named) and not all(are_named)
 
 
-# --- What the question is about, and what is strange to it.
+# --- The topic of a question, and words that are strange to it.
 
 
 class _Topic:
-    """The words of a question and of the value that is expected."""
+    """The words of a question and of the expected value."""
 
     def __init__(self, question: str, gold: Gold) -> None:
         words = plain_words(f"{question} {gold.whole}")
         self._words = frozenset(words)
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
-        # what stands before the question itself tells of something; options answer it
+        # sentences before the question itself give context; options answer it
         *statements, last = split_sentences(RE.options.sub("", question)) or [question]
         own_keys = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
         if len(own_keys) < _ECHOED:
             own_keys |= frozenset(map(meaning_key, plain_words(" ".join(statements))))
         self._asked = own_keys - wording - _EMPTY
-        # where only a time of no certain year is expected, other times are rivals
+        # if only a time without a definite year is expected, other times are rivals
         is_time = wording <= _EMPTY and gold.kind == "phrase"
         self._empty = _EMPTY - _TIMES if is_time else _EMPTY
-        # somebody may be called by a short form: "Mel" is Melanie
+        # a person may have a short name: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._gold = gold
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
-        # what may be, or is to come, is asked for: such words are no doubt then
+        # the question is about a possibility or the future, so such words cause no
+        # doubt
         self._is_open = RE.hedge.search(normalize_text(question)) is not None
 
     def strange_words(self, text: str) -> list[str]:
-        """Return the words of a text that say something of the world, and not what is asked or expected."""
+        """Return the words of a text with factual content that are neither asked nor expected."""
         strange = []
         for word in words_with_digits(plain_words(text)):
             key = meaning_key(word)
@@ -324,7 +326,7 @@ class _Topic:
         return any(amount not in self._keys for amount in RE.amount.findall(text))
 
     def leads_with_rival(self, text: str) -> bool:
-        """Return whether a text begins with another value, not with what says where or how: "up from nine"."""
+        """Return whether a text begins with another value, rather than with where or how: "up from nine"."""
         if not self.is_amount:
             return RE.with_place.match(text.strip()) is None
         digits = write_digits(text)
@@ -332,7 +334,7 @@ class _Topic:
         return any(not plain_words(digits[: amount.start]) for amount in amounts)
 
     def is_echo(self, clause: str) -> bool:
-        """Return whether a clause has the question's own words: "your cat is called ..."."""
+        """Return whether a clause echoes the question's words: "your cat is called ..."."""
         words = set(map(meaning_key, plain_words(clause)))
         echoed = [
             key
@@ -342,45 +344,45 @@ class _Topic:
         return len(echoed) >= max(_ECHOED, _ECHO_SHARE * len(self._asked))
 
     def is_full_echo(self, lead: str, strange: Sequence[str]) -> bool:
-        """Return whether nearly all words of the question lead to a value, the first of them before any strange one."""
+        """Return whether most of the question's words precede a value, the first of them before any strange word."""
         keys = map(meaning_key, words_with_digits(plain_words(lead)))
         echoed = self._asked.intersection(keys)
         is_echo = len(echoed) >= max(_ECHOED, _MOST * len(self._asked))
         return is_echo and self.is_begun(lead, strange)
 
     def is_begun(self, lead: str, strange: Sequence[str]) -> bool:
-        """Return whether a word of the question stands before the first strange one of a lead: "I planted two"."""
+        """Return whether a word of the question precedes the first strange one in a lead: "I planted two"."""
         words = list(words_with_digits(plain_words(lead)))
         keys = map(meaning_key, words[: words.index(strange[0])])
         return not self._asked.isdisjoint(keys)
 
     def is_only_counted(self, text: str) -> bool:
-        """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""
+        """Return whether an amount is expected and a text has none: it may say what the amount counts."""
         return self.is_amount and not read_quantities(write_digits(text))
 
     def _is_rival_amount(self, amount: Quantity) -> bool:
-        """Return whether an amount is neither the expected one, in whatever unit, nor asked."""
+        """Return whether an amount is neither the expected one, in any unit, nor in the question."""
         is_measured = amount.unit not in _COUNTS and self._gold.counts_things
         if is_expected_amount(self._gold, amount) and not is_measured:
             return False
         return f"{amount.value:g}" not in self._keys
 
     def has_word(self, word: str) -> bool:
-        """Return whether a word stands in the question or in what is expected, as it is."""
+        """Return whether a word is in the question or the expected value, in the same form."""
         return word in self._words and word not in STOP_WORDS
 
     def shares_words(self, text: str) -> bool:
-        """Return whether a text has a telling word of the question or of the expected value."""
+        """Return whether a text has a distinctive word of the question or the expected value."""
         keys = set(map(meaning_key, plain_words(text)))
         return not keys.isdisjoint(self._keys - STOPS)
 
     def labels_another(self, text: str) -> bool:
-        """Return whether a text is a row whose label is strange: "Water: 55"."""
+        """Return whether a text is a row with a strange label: "Water: 55"."""
         label = RE.row.match(text)
         return label is not None and bool(self.strange_words(label[1]))
 
     def has_mark(self, pattern: re.Pattern[str], text: str) -> bool:
-        """Return whether a text has a match of a pattern that is not made of the question's own words."""
+        """Return whether a pattern matches a text in words other than the question's own."""
         for match in pattern.finditer(text):
             if self._is_open and RE.hedge.fullmatch(match[0]):
                 continue
@@ -390,26 +392,26 @@ class _Topic:
         return False
 
 
-# --- Where a reply names the value.
+# --- Finding the value in a reply.
 
 
 def _find_gold(gold: Gold, reply: str) -> tuple[str, list[Span]]:
-    """Return a reply in the form in which it is searched, and where it names what is expected."""
+    """Return a reply in its searched form, and the spans of the expected value."""
     text, spots = _find_values(gold, reply)
-    # items of an order may be apart; a time has too many forms to be found by its words
+    # items of an order may be apart; a time has too many forms to be found by words
     if spots or gold.kind == "order" or time_of(gold.texts[0]):
         return text, spots
     return text, _find_words(gold.texts[0], text)
 
 
 def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
-    """Return the same for what is expected as it is written, or as an amount."""
+    """Return the same for the expected value as written, or as an amount."""
     text = normalize_text(reply)
     if gold.kind == "yes or no":
         return text, phrase_positions(text, plain_words(gold.texts[0])[0])
     spots = wording_positions(text, gold.texts)
     if gold.counts_things:
-        # 500 of 500 Mbps is no number of copies
+        # the 500 of 500 Mbps is not a number of copies
         spots = [spot for spot in spots if _unit_behind(text, spot[1]) in _COUNTS]
     if spots or not gold.amounts:
         return text, spots
@@ -418,7 +420,7 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
 
 
 def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
-    """Return a reply with its numbers in digits, and where it has an amount equal to an expected one."""
+    """Return a reply with numbers in digits, and the spans of amounts equal to an expected one."""
     digits = write_digits(reply)
     spots = [
         (quantity.start, quantity.end)
@@ -430,12 +432,12 @@ def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
 
 
 def _unit_behind(text: str, place: int) -> str:
-    """Return the unit that the next word of a text names, "" if it is none."""
+    """Return the unit that the next word of a text names, or ""."""
     return unit_of(next(iter(text[place:].split(maxsplit=1)), "").strip(".,;:!?)"))
 
 
 def _find_words(wording: str, text: str) -> list[Span]:
-    """Return where a text has words of a short wording; a long one is said in other words, too."""
+    """Return the spans of a short wording's words in a text; a long wording may be rephrased."""
     keys = set(map(meaning_key, plain_words(wording))) - STOPS
     if len(keys) > _FEW_WORDS:
         return []
@@ -451,14 +453,14 @@ def _find_words(wording: str, text: str) -> list[Span]:
 
 
 class _Part(Struct, frozen=True):
-    """A part of a text."""
+    """A part of a text, or of a sentence."""
 
     start: int
     end: int
     link: str = ""
     """The mark or word before it."""
     depth: int = 0
-    """In how many brackets it is."""
+    """The number of brackets around it."""
     text: str = ""
 
 
@@ -471,7 +473,7 @@ def _split_at(stops: re.Pattern[str], text: str) -> Iterator[_Part]:
 
 
 def _sentences_of(text: str, spots: Sequence[Span], gold: Gold) -> list[_Part]:
-    """Return the sentences of a reply; one may go on behind a value that is a question: "Who came? would be wrong"."""
+    """Return the sentences of a reply; one may continue after a value that is a question: "Who came? is wrong"."""
     inner_stops = set()
     if gold.whole.rstrip().endswith("?"):
         inner_stops = {end + 1 for _, end in spots if text[end:].startswith("? ")}
@@ -492,7 +494,7 @@ def _sentence_of(sentences: Sequence[_Part], spot: Span) -> _Part:
 
 
 def _parts_of(sentence: str) -> list[_Part]:
-    """Return the parts between the commas, brackets, dashes and contrasting words of a sentence."""
+    """Split a sentence at commas, brackets, dashes and contrasting words."""
     parts = []
     start = 0
     link = ""
@@ -508,7 +510,7 @@ def _parts_of(sentence: str) -> list[_Part]:
     return parts
 
 
-# --- How one mention stands in its clause.
+# --- One mention in its clause.
 
 _BRACKETS = "names it in brackets"
 _CONTRAST = "names it in contrast"
@@ -524,34 +526,34 @@ _HEDGED = "names it within a range, or hedged"
 
 
 class _Mention(Struct, frozen=True):
-    """A place where a reply names the expected value."""
+    """A mention of the expected value in a reply."""
 
     sentence: _Part
     parts: tuple[_Part, ...]
-    """Those of the sentence."""
+    """The parts of the sentence."""
     first: int
-    """In which of them the place begins."""
+    """The index of the part in which it begins."""
     last: int
-    """In which it ends."""
+    """The index of the part in which it ends."""
     before: str
-    """What stands before it in its part."""
+    """The text before it in its part."""
     after: str
-    """What stands behind it in its part."""
+    """The text after it in its part."""
     led: str
-    """What stands before it in its sentence."""
+    """The text before it in its sentence."""
     rest: str
-    """What stands behind it in its sentence."""
+    """The text after it in its sentence."""
     is_last: bool
-    """Whether no other sentence follows."""
+    """Whether its sentence is the last one with words."""
 
     @property
     def start(self) -> int:
-        """Where it stands in the reply."""
+        """Its position in the reply."""
         return self.sentence.start + len(self.led)
 
     @property
     def is_whole(self) -> bool:
-        """Whether its sentence is all that the reply says, in one part."""
+        """Whether its sentence is the whole reply, in one part."""
         return self.is_last and self.sentence.start == 0 and len(self.parts) == 1
 
     @property
@@ -587,7 +589,7 @@ def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
 
 
 def _doubt_about(mention: _Mention, topic: _Topic) -> str:
-    """Return why a mention asserts nothing; "" if nothing known speaks against it."""
+    """Return why a mention asserts nothing; "" if no doubt is known."""
     part = mention.part
     if part.depth:
         outside = [
@@ -610,12 +612,12 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
 
 
 def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a relative clause says the value of a strange thing before it: "your cat, which is Biscuit"."""
+    """Return whether a relative clause gives the value of a strange thing before it: "your cat, which is Biscuit"."""
     if mention.part.link != "which":
         return False
     *parts, part = mention.parts[: mention.first]
     if parts and not part.text.strip() and RE.bare_verb.fullmatch(mention.before):
-        # between a comma and "which" nothing stands
+        # the part between a comma and "which" is empty
         part = parts[-1]
     return bool(topic.strange_words(part.text))
 
@@ -625,7 +627,7 @@ def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
     return not (RE.clause_word.search(lead) or topic.shares_words(lead))
 
 
-# --- What is known to assert a value. All else is open.
+# --- Known forms of assertion. Everything else is open.
 
 _Claim = Literal["echo", "conclusion", "statement", "bare", "in other words", ""]
 _NO_CLAIM: _Claim = ""
@@ -633,13 +635,13 @@ _SURE = frozenset(("echo", "conclusion", "statement"))
 
 
 def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
-    """Return in which known way a mention asserts the value: "" if in none.
+    """Return the known form in which a mention asserts the value: "" if none.
 
-    An echo has the question's words in the value's own clause; a conclusion calls it
-    the answer, or its conclusion. What is bare has at most words of the question and
-    of functions before the value: a statement, if the reply opens with it. In
-    other words, the clause of an amount has one verb that the question has not, or
-    somebody is called by kin and name.
+    An echo has the question's words in the value's own clause; a conclusion calls the
+    value the answer, or its conclusion. A bare value has at most words of the question
+    and function words before it, and is a statement if it opens the reply. In other
+    words: the clause of an amount has one verb that the question lacks, or a person is
+    named by kinship and name.
     """
     lead = RE.settles.split(_strip_recalls(mention.before))[-1]
     lead = RE.changed.sub(" to ", lead)
@@ -660,7 +662,7 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a sentence asks whether something is the value, or says to what it was changed."""
+    """Return whether a sentence asks about the value, or says to what it was changed."""
     if mention.sentence.text.rstrip().endswith("?") and not topic.is_question:
         return True
     target = RE.target.match(mention.after)
@@ -672,7 +674,7 @@ def _strip_recalls(text: str) -> str:
 
 
 def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause holds in a world, a work or a mind only, or on a condition: "in the novel you ..."."""
+    """Return whether a clause holds only in fiction, in a work, in a mind, or conditionally: "in the novel you ..."."""
     fronts = _fronts_of(mention)
     own_texts = (*fronts, mention.before, mention.after)
     if any(_is_of_a_work(text, topic) for text in own_texts):
@@ -688,7 +690,7 @@ def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _fronts_of(mention: _Mention) -> list[str]:
-    """Return the parts before a mention that lead to it; those in brackets only where a colon follows."""
+    """Return the parts that lead to a mention; bracketed ones only if a colon follows."""
     parts = mention.parts[: mention.first]
     if mention.part.link != ":":
         parts = tuple(part for part in parts if not part.depth)
@@ -696,7 +698,7 @@ def _fronts_of(mention: _Mention) -> list[str]:
 
 
 def _is_talked_about(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause is what somebody says, or is called something: "... is a line from a play"."""
+    """Return whether a clause is quoted, or described as something: "... is a line from a play"."""
     lead = mention.before
     after = mention.after
     if RE.saying_ends.search(lead) and topic.strange_words(lead):
@@ -708,13 +710,13 @@ def _is_talked_about(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_of_a_work(text: str, topic: _Topic) -> bool:
-    """Return whether a text says that something is not true, or is so in what somebody made or thinks."""
+    """Return whether a text says that something is untrue, or true only in a work or a mind."""
     patterns = (RE.untrue, RE.in_a_work, RE.is_a_work)
     return any(topic.has_mark(pattern, text) for pattern in patterns)
 
 
 def _is_strange_label(text: str, topic: _Topic) -> bool:
-    """Return whether what a colon follows calls what is behind it by words of neither the question nor a source."""
+    """Return whether a label before a colon has only words of neither the question nor a source."""
     is_talk = RE.evidence.search(text) or RE.interjection.fullmatch(text)
     if is_talk or topic.shares_words(text):
         return False
@@ -724,7 +726,7 @@ def _is_strange_label(text: str, topic: _Topic) -> bool:
 
 
 def _is_strange_front(text: str, topic: _Topic) -> bool:
-    """Return whether a part says where or for what its clause holds in words of neither the question nor a source."""
+    """Return whether a part restricts its clause in words of neither the question nor a source."""
     if RE.evidence.search(text) or RE.known_front.match(text):
         return False
     if topic.is_amount and read_quantities(write_digits(text)):
@@ -734,7 +736,7 @@ def _is_strange_front(text: str, topic: _Topic) -> bool:
 
 
 def _is_governed(before: str, topic: _Topic) -> bool:
-    """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
+    """Return whether a clause depends on another that may not assert it: "rumour has it that"."""
     relation = RE.relation.search(before)
     if relation and topic.strange_words(relation[0]):
         return True
@@ -756,11 +758,11 @@ def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
     strange = topic.strange_words(before)
     if not strange:
         return True
-    # before a value that is itself the subject, nothing but what governs it has a place
+    # before a value that is itself the subject, only governing words are allowed
     is_subject = RE.predicate.match(mention.after) and not topic.shares_words(before)
     if is_subject:
         return False
-    # "I planted two" has the question's verb; "I invented" has one of its own
+    # "I planted two" has the question's verb; "I invented" has another one
     if RE.speaker.match(before) and not topic.is_begun(before, strange):
         return False
     if topic.is_full_echo(before, strange):
@@ -787,13 +789,13 @@ def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
 
 
 def _is_attribute(strange: Sequence[str], before: str) -> bool:
-    """Return whether strange words are all that stand right before a value: "a chili cook-off fundraiser"."""
+    """Return whether the strange words come directly before a value: "a chili cook-off fundraiser"."""
     words = list(words_with_digits(plain_words(before)))
     return words[-len(strange) :] == list(strange)
 
 
 def _has_known_subject(strange: Sequence[str], before: str, topic: _Topic) -> bool:
-    """Return whether a clause has a known subject and one strange word, or says who a name is: "you visited"."""
+    """Return whether a clause has a known subject and one strange word, or introduces a name: "you visited"."""
     words = plain_words(RE.article.sub("", before))
     if RE.placed.match(before) and not topic.shares_words(" ".join(words[:3])):
         return False
@@ -814,7 +816,7 @@ def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a mention is said to be the answer, or a result: "Total: six"."""
+    """Return whether a mention is called the answer, or a result: "Total: six"."""
     led = mention.led
     if RE.comes_to.search(mention.before) or RE.comes_to.search(led):
         return True
@@ -823,21 +825,21 @@ def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
         text = f"{mention.parts[mention.first - 1].text} {text}"
     if RE.is_the_answer.search(mention.before) or RE.by_now.search(text):
         return True
-    # a subject of the question's words only
+    # a subject with only the question's words
     if RE.copula_end.search(mention.before) and topic.shares_words(mention.before):
         return not topic.strange_words(mention.before)
     return mention.part.link == ":" and not plain_words(mention.before)
 
 
 def _fronted_text(mention: _Mention) -> str:
-    """Return the parts before a mention that say when, where or of what its clause is: "In May you ..."."""
+    """Return the fronted parts that say when, where or about what a clause is: "In May you ..."."""
     parts = mention.parts[: mention.first]
     fronted = [part.text for part in parts if RE.frame.match(part.text)]
     return " ".join(fronted)
 
 
 def _is_plain_tail(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether what stands behind a value in its part goes on as its clause may: "Ghent in the end"."""
+    """Return whether the text after a value is a plain continuation: "Ghent in the end"."""
     if not topic.strange_words(mention.after) or RE.adjunct.match(mention.after):
         return True
     words = plain_words(mention.after)
@@ -847,7 +849,7 @@ def _is_plain_tail(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether what stands behind a value is a noun that it tells more of, or restricts it: "pottery course"."""
+    """Return whether the text after a value is a noun that the value modifies, or a restriction: "pottery course"."""
     if RE.restricts.match(mention.after):
         before = topic.strange_words(mention.before)
         return not before or _is_attribute(before, mention.before)
@@ -864,12 +866,12 @@ def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_noun_alone(mention: _Mention) -> bool:
-    """Return whether a reply's sentence is a noun with the value, and nothing else: "a camping trip"."""
+    """Return whether a sentence is only a noun phrase with the value: "a camping trip"."""
     return len(mention.parts) == 1 and not RE.verb_word.search(mention.sentence.text)
 
 
 def _is_other_subject(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
+    """Return whether a value is the subject of an unasked statement: "Biscuit is your dog"."""
     after = mention.after
     if not _begins_clause(mention, topic):
         return False
@@ -881,7 +883,7 @@ def _is_other_subject(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_listed(before: str, after: str, topic: _Topic) -> bool:
-    """Return whether something strange stands beside a value in a row: "a few others and Biscuit"."""
+    """Return whether something strange is listed with a value: "a few others and Biscuit"."""
     if link := RE.listed_before.search(before):
         item = RE.item_end.split(before[: link.start()])[-1]
         comma = link[0].strip()[:1] in ("", ",")
@@ -902,14 +904,14 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
 
 
 def _is_item(text: str) -> bool:
-    """Return whether a part of a sentence is a name or a thing alone, not a clause or a frame of one."""
+    """Return whether a part is only a name or a thing, not a clause or its introduction."""
     if RE.verb_word.search(text) or RE.frame.match(text):
         return False
     return 0 < len(plain_words(text)) <= _FEW_WORDS
 
 
 def _is_of_another(before: str, after: str, topic: _Topic) -> bool:
-    """Return whether a clause says the value of a person or a thing that was not asked about."""
+    """Return whether a clause gives the value for a person or a thing that was not asked about."""
     behind = RE.for_whom.match(after)
     people = [*plain_words(before), behind[1] if behind else ""]
     if any(person in _PEOPLE and topic.strange_words(person) for person in people):
@@ -918,11 +920,11 @@ def _is_of_another(before: str, after: str, topic: _Topic) -> bool:
     return any(topic.strange_words(RE.relative.sub(" ", text)) for text in owned)
 
 
-# --- Whether something else answers, too.
+# --- Rival answers.
 
 
 class _Clause(Struct, frozen=True):
-    """A part of a sentence of a reply."""
+    """A part of a sentence, with its position in the reply."""
 
     start: int
     part: _Part
@@ -942,7 +944,7 @@ def _rival_doubt(
     claims: Sequence[_Mention],
     topic: _Topic,
 ) -> str:
-    """Return the doubt that another value stands where an answer may stand: "" if none does."""
+    """Return the doubt that another value is in a position to answer: "" if none is."""
     is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
@@ -963,7 +965,7 @@ def _rival_doubt(
 
 
 def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
+    """Return whether a clause comments on a claim before it, or on its source, in a way unknown to the rules."""
     text = _strip_recalls(clause.part.text)
     if clause.start < claim.start or _is_disclaimer(text, topic):
         return False
@@ -984,7 +986,7 @@ def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
 
 
 def _tells_more(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim is known to tell more of the world, whatever it tells."""
+    """Return whether a clause after a claim is known to only add information."""
     text = clause.part.text
     if topic.has_mark(RE.shell, text) or RE.modal.match(text):
         return False
@@ -1004,7 +1006,7 @@ def _tells_more(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
 
 
 def _is_more_of_claim(clause: _Clause, topic: _Topic) -> bool:
-    """Return whether a part of a claim's sentence says where, when, how or which, goes on, or names a thing."""
+    """Return whether a part of a claim's sentence adds where, when, how or which, continues, or names a thing."""
     text = clause.part.text
     link = clause.part.link
     if link in _EXPLAINS | _CONTRASTS or RE.tells_more.match(text):
@@ -1017,7 +1019,7 @@ def _is_more_of_claim(clause: _Clause, topic: _Topic) -> bool:
 
 
 def _goes_on_with_known(text: str, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause begins with a thing of the claim or of the question, is in its list, or has figures."""
+    """Return whether a clause begins with a thing from the claim or the question, or belongs to its list."""
     if topic.is_amount and RE.list_follows.search(claim.sentence.text):
         return True
     is_told = RE.evidence.search(text) or not RE.verb_word.search(text)
@@ -1029,7 +1031,7 @@ def _goes_on_with_known(text: str, claim: _Mention, topic: _Topic) -> bool:
 
 
 def _takes_back(text: str, topic: _Topic) -> bool:
-    """Return whether a clause denies, and says nothing else, or says that something is not so, or not in earnest."""
+    """Return whether a clause is only a denial, or calls something untrue or not meant seriously."""
     patterns = (RE.untrue, RE.is_a_work, RE.only_in_a_work)
     is_unreal = any(topic.has_mark(pattern, text) for pattern in patterns)
     if is_unreal or RE.retracts.match(text):
@@ -1042,14 +1044,14 @@ def _takes_back(text: str, topic: _Topic) -> bool:
 
 
 def _is_disclaimer(text: str, topic: _Topic) -> bool:
-    """Return whether a clause says of something else that it is not the answer: "Biscuit is the name of your dog"."""
+    """Return whether a clause marks its value as another thing's: "Biscuit is the name of your dog"."""
     match = RE.disclaims.match(text)
     owner = match["owner"] if match else None
     return match is not None and (owner is None or bool(topic.strange_words(owner)))
 
 
 def _remarks_on(text: str, topic: _Topic) -> bool:
-    """Return whether a clause says of what was said before it what is strange in its first words: "that is a myth"."""
+    """Return whether a clause begins with a strange remark on the previous one: "that is a myth"."""
     remark = RE.comment.match(text)
     if remark is None:
         return False
@@ -1061,14 +1063,14 @@ def _remarks_on(text: str, topic: _Topic) -> bool:
 
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim answers: it says that something is it, or names a thing alone."""
+    """Return whether a clause after a claim answers again: it identifies something, or names only a thing."""
     text = clause.part.text
     part = clause.part
     if clause.start < claim.start or part.depth or part.link in _EXPLAINS:
         return False
     if not topic.holds_rival(text):
         return False
-    # "it", in another sentence, is what was claimed; behind a comma, it is explained
+    # "it" in another sentence is the claim; after a comma it is being explained
     is_same = clause.sentence == claim.sentence
     if RE.answers.match(text) or (is_same and RE.says_it_is.match(text)):
         return bool(topic.strange_words(text))
@@ -1084,7 +1086,7 @@ def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
 
 
 def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause says of what was asked, or of what a claim is about, that it is another thing."""
+    """Return whether a clause identifies the thing asked about, or the claim's subject, as something else."""
     part = clause.part
     text = part.text
     if part.link in _LABELLED and clause.sentence != claim.sentence:
@@ -1104,13 +1106,13 @@ def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     patterns = (RE.adjunct, RE.owned_noun, RE.verb_word)
     if any(pattern.match(item) for pattern in patterns):
         return False
-    # "3 + 4 = " says it of the same
+    # "3 + 4 = " is about the same value
     is_result = any(map(RE.comes_to.search, (claim.led, claim.before)))
     return not is_result and topic.holds_rival(item)
 
 
 def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause is an item of a row that begins with a mention, and a strange one."""
+    """Return whether a clause is a strange item of a list that begins with a mention."""
     if clause.start <= first.start or clause.part.link != ";":
         return False
     text = clause.part.text
@@ -1118,10 +1120,10 @@ def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
 
 
 def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause is known to say something beside an answer, whatever it names.
+    """Return whether a clause is known to supplement an answer, whatever it names.
 
-    Brackets and denials; before the answer, what frames it; behind it, what explains
-    it, or says more of it.
+    These are brackets and denials; before the answer its introduction; after it
+    explanations and additions.
     """
     text = clause.part.text
     part = clause.part
@@ -1144,7 +1146,7 @@ def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
 
 
 def _is_counted_behind(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause tells what an amount counts, behind a colon: "six: an Eames, ..."."""
+    """Return whether a clause after a colon lists the things that an amount counts: "six: an Eames, ..."."""
     behind = claim.parts[claim.last + 1 :]
     between = [part for part in behind if part.start <= clause.part.start]
     has_colon = any(part.link == ":" for part in between)

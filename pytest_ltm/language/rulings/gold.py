@@ -1,4 +1,4 @@
-"""A gold answer: what it asks of an answer, and what the rules say of one that should name an amount or a time."""
+"""Gold answers: their kinds, and the rulings on answers that should name an amount or a time."""
 
 from __future__ import annotations
 
@@ -83,27 +83,27 @@ _METRICS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What is expected."""
+    """The expected answer, parsed."""
 
     whole: str
-    """The answer as the file has it."""
+    """The answer as in the data set."""
     texts: tuple[str, ...]
     """Accepted wordings, the main one first."""
     kind: Literal["yes or no", "amount", "order", "phrase"]
     amounts: tuple[tuple[Quantity, ...], ...] = ()
-    """Accepted amounts: each alternative is all of its quantities."""
+    """Accepted amounts: each alternative consists of all its quantities."""
     counts_things: bool = False
-    """Whether a number of things is asked for, as of copies: none of grams or hours."""
+    """Whether a number of things is asked for, such as copies, rather than grams or hours."""
 
     @property
     def stems(self) -> frozenset[str]:
-        """The stems of the main wording's words that carry meaning."""
+        """The stems of the main wording's meaningful words."""
         return content_stems(self.texts[0])
 
 
 @lru_cache(maxsize=256)
 def read_gold(answer: str, question: str) -> Gold:
-    """Return what a gold answer asks of an answer to the question."""
+    """Parse a gold answer to a question."""
     main = answer.strip()
     also = ""
     if match := RE.also.search(main):
@@ -118,7 +118,7 @@ def read_gold(answer: str, question: str) -> Gold:
         return Gold(answer.strip(), texts, "yes or no")
     counted = RE.counted.search(question.lower())
     unit = next(filter(None, map(unit_of, counted[1].split())), "") if counted else ""
-    # a bare number alone has the unit that the question asks for: how many miles
+    # a lone bare number has the question's unit: how many miles
     amounts = tuple(
         tuple(
             replace(quantity, unit=unit)
@@ -139,8 +139,8 @@ def read_gold(answer: str, question: str) -> Gold:
         - content_stems(question)
         - _METRICS
     )
-    # with words of its own it is no bare amount: those have to be there, too; nor is a time
-    # that lies before or after another one
+    # an amount with other words is not a bare amount, as an answer needs those words,
+    # too; nor is a time relative to another one
     if amounts and not telling_stems and not RE.related.search(main.lower()):
         extra = tuple((amount,) for amount in _plain_amounts(also))
         return Gold(
@@ -150,7 +150,7 @@ def read_gold(answer: str, question: str) -> Gold:
             (*amounts, *extra),
             counts_things=counted is not None and not unit,
         )
-    # an order is asked for, or only the expected answer has one
+    # the question asks for an order, or the expected answer has one
     ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
     return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
 
@@ -167,12 +167,12 @@ def _plain_amounts(text: str) -> Sequence[Quantity]:
     return lengths or (prices if len(quantities) == 2 and prices else quantities)
 
 
-# --- What the rules say of one answer, and the words that make an answer doubtful.
+# --- The rulings of rules, and the words that make an answer doubtful.
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the rules say of one answer."""
+    """The rules' verdict on one answer, with a reason."""
 
     verdict: Literal["yes", "no", "unscored"]
     reason: str
@@ -183,13 +183,13 @@ PART_OF_IT = "names only a part of it"
 A_RANGE = "names a range"
 SOME_OF_SEVERAL = "leaves out one of several things"
 PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL))
-"""Why an answer is wrong that has a part of what is expected."""
+"""Reasons why an answer with a part of the expected one is wrong."""
 UNREADABLE = Ruling("unscored", "is in a script or language that the rules do not read")
 _FEW_WORDS = 3
 
 
 class Rubric(Enum):
-    """What the judges of a data set make of an answer that says a part of what is expected, and nothing else."""
+    """How a data set's judges treat an answer that has only a part of the expected one."""
 
     WANTS_ALL = "a part is wrong"
     MAY_TAKE_PART = "a part may do"
@@ -198,12 +198,12 @@ class Rubric(Enum):
 def proven_ruling(
     ruling: Ruling, *texts: str, rubric: Rubric = Rubric.WANTS_ALL
 ) -> Ruling:
-    """Return a ruling, but unscored for a no that is not proven; `texts`: what it was read from."""
+    """Return a ruling, but unscored for an unproven no; `texts`: the texts that it was based on."""
     if ruling.verdict != "no":
         return ruling
     if not all(map(is_readable, texts)):
         return UNREADABLE
-    # what is left out may stand there in other words
+    # the missing part may be rephrased in the answer
     is_open = ruling.reason == PART_OF_IT
     if rubric is Rubric.MAY_TAKE_PART:
         is_open = ruling == LESS_EXACT or ruling.reason in (*PARTS, A_RANGE)
@@ -221,7 +221,7 @@ _PROVEN = frozenset((CANNOT_TELL, SAME_VALUE, OTHER_VALUE, OTHER_TIME, LESS_EXAC
 
 
 def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
-    """Return the ruling on an answer that is the expected value or another one; None if that cannot be told."""
+    """Return the ruling on an answer that is the expected value or another one; None if undecidable."""
     match compare_values(gold, text, question=question):
         case Sameness.SAME:
             return SAME_VALUE
@@ -229,7 +229,7 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
             return OTHER_VALUE
         case _:
             pass
-    # without what stands behind it in brackets: "25 minutes (or 25:00)"
+    # without the text in brackets: "25 minutes (or 25:00)"
     main = read_gold(gold, question).texts[0]
     if compare_values(main, text, question=question) is Sameness.SAME:
         return SAME_VALUE
@@ -241,9 +241,9 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
 
 
 def open_if_unread(ruling: Ruling, gold: str, text: str, question: str) -> Ruling:
-    """Return a ruling, but unscored on what no reader knows: another language, or a bare value in another form.
+    """Return a ruling, but unscored for unreadable text: another language, or a bare value in an unknown form.
 
-    In another language only values are read, and an answer that is the expected one.
+    In another language, only values and answers equal to the expected one are decided.
     """
     is_proven = ruling in _PROVEN or plain_words(gold) == plain_words(text)
     if not is_proven and _is_in_another_language(question):
@@ -255,7 +255,7 @@ def open_if_unread(ruling: Ruling, gold: str, text: str, question: str) -> Rulin
 
 
 def _is_in_another_language(question: str) -> bool:
-    # a word with an accent is not the English one without: "thé"
+    # a word with an accent differs from the English one without: "thé"
     text = " ".join(filter(str.isascii, question.split()))
     is_short = len(plain_words(question)) <= _FEW_WORDS
     is_read = is_known_english if is_short else is_surely_english
@@ -264,14 +264,13 @@ def _is_in_another_language(question: str) -> bool:
 
 HEDGED = LEXICON.expression("gold hedged")
 
-# --- Which of the amounts in an answer are what it answers: of the kind that is asked
-# for, in bold, or the total.
+# --- The answering amounts of an answer: of the kind asked for, in bold, or the total.
 
 
 def answering_quantities(
     gold: Gold, question: str, end: str, text: str
 ) -> list[Quantity]:
-    """Return the amounts that may be the answer: of the right kind, in bold, of what is asked for, where there are any.
+    """Return the amounts that may be the answer, preferring the right kind, bold ones, and the thing asked for.
 
     `text`: the answer's conclusion `end`, written with digits.
     """
@@ -291,8 +290,8 @@ def answering_quantities(
         for amount in quantities
         if not amount.unit
     )
-    # a number that only names one of several things, session 4, counts where the
-    # question asks for such a name
+    # a number that only labels a thing (session 4) counts only if the question asks for
+    # such a label
     numbers_of_things = [
         amount
         for amount, match in labels
@@ -329,7 +328,7 @@ def answering_quantities(
 
 
 def is_at_another_rate(text: str, amount: Quantity, known: str) -> bool:
-    """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
+    """Return whether an amount has another period than the one asked for: per year, not per month."""
     asked = RE.per.findall(write_digits(known))
     result = RE.per.match(text, amount.end)
     return bool(asked) and result is not None and result[1] not in asked
@@ -338,7 +337,7 @@ def is_at_another_rate(text: str, amount: Quantity, known: str) -> bool:
 def amount_ranges(
     text: str, pool: Sequence[Quantity]
 ) -> Iterator[tuple[Quantity, Quantity]]:
-    """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
+    """Yield both ends of each range, or choice of two, with one of the amounts."""
     ordered = sorted(read_quantities(text), key=lambda first: first.start)
     for first, second in pairwise(ordered):
         # "it went up from 9 to 12" is a change, not a range
@@ -357,10 +356,10 @@ def amount_ranges(
 def _amounts_of_thing(
     question: str, text: str, pool: Sequence[Quantity], *, bare: bool
 ) -> list[Quantity]:
-    """Return the amounts of the thing that the question asks for, 500 g of flour, where there are any; else all.
+    """Return the amounts of the thing that the question asks for (500 g of flour), or all if there are none.
 
-    `bare`: a number is expected: one that counts the thing, or is the total; where the
-    question asks for a unit ("how many miles"), none with another unit.
+    `bare`: a number is expected: one that counts the thing, or is the total; if the
+    question asks for a unit ("how many miles"), amounts in other units are excluded.
     """
     counted = RE.counted.search(question.lower())
     if counted is None:
@@ -383,7 +382,7 @@ def _amounts_of_thing(
         for number in numbers
         if thing in _next_stems(text, number) or _is_final(text, number)
     ]
-    # where a text speaks of only one such thing: "one" alone counts nothing
+    # only "only one" or "just a single" counts: a bare "one" does not
     matches = re.finditer(
         rf"\b(?:only|just) (?:one|a single) (?:\w+ ){{0,2}}{re.escape(thing)}", text
     )
@@ -394,9 +393,10 @@ def _amounts_of_thing(
 
 
 def without_questions(reply: str, find: Callable[[str], Sequence[object]]) -> str:
-    """Return a reply without its questions, which it may answer then: "May or June? It was June".
+    """Return a reply without its own questions, as in "May or June? It was June".
 
-    `find`: what finds the values in a text; a reply with none outside its questions stays as it is.
+    `find` returns the values in a text; a reply with values only in its questions is
+    unchanged.
     """
     sentences = split_sentences(reply)
     statements = " ".join(part for part in sentences if not part.rstrip().endswith("?"))
@@ -439,9 +439,9 @@ _CONTRARIES = [
 
 
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
-    """Return the ruling on whether an answer names an amount; `forgiving`: an error of one day is none.
+    """Return the ruling on whether an answer names an amount; `forgiving`: an error of one day is allowed.
 
-    Whether it asserts what it names is proven by `settle_ruling`.
+    Whether the answer asserts the amount is decided by `settle_ruling`.
     """
     end = without_questions(end, read_quantities)
     text = write_digits(end)
@@ -478,7 +478,7 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
 def amount_stances(
     gold: Gold, question: str, text: str, amounts: Sequence[Quantity]
 ) -> dict[Quantity, str]:
-    """Return for each amount of a text with digits why it may not be what the text says: "" if it says so."""
+    """Return for each amount of a text with digits why it may not be asserted: "" if it is."""
     known = normalize_text(f"{question} {gold.whole}")
     return {
         amount: stance_at(text, amount.start, amount.end, known=known)
@@ -487,7 +487,7 @@ def amount_stances(
 
 
 def _spans_amount(gold: Gold, text: str, candidates: Sequence[Quantity]) -> bool:
-    """Return whether an expected amount lies within a range that an answer names."""
+    """Return whether an expected amount lies within a range in an answer."""
     return any(
         {first.unit, last.unit} <= {quantity.unit, ""}
         and first.value <= quantity.value <= last.value
@@ -499,7 +499,7 @@ def _spans_amount(gold: Gold, text: str, candidates: Sequence[Quantity]) -> bool
 def _refused_ruling(
     gold: Gold, end: str, candidates: Sequence[Quantity], every: Sequence[Quantity]
 ) -> Ruling:
-    """Return the ruling on an answer that has no fitting amounts, or refuses behind them."""
+    """Return the ruling on an answer that has no fitting amount, or refuses after one."""
     beside = read_quantities(without_refusals(end))
     is_single = len(distinct_amounts(beside)) == 1
     is_brief = len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(candidates)) > 1
@@ -511,7 +511,7 @@ def _refused_ruling(
 
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
-    """Return the ruling on an answer without an amount of the kind that is expected; "one" alone counts nothing."""
+    """Return the ruling on an answer without an amount of the expected kind; a bare "one" does not count."""
     if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
         return CANNOT_TELL
     vague = (
@@ -526,7 +526,7 @@ def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
 def _ruling_on_amount(
     gold: Gold, question: str, text: str, candidates: Sequence[Quantity]
 ) -> Ruling:
-    """Return the ruling on an answer that has the expected amount: whether it is sure, and compares the right way."""
+    """Return the ruling on an answer with the expected amount: it must be sure and compare the right way."""
     hits = [amount for amount in candidates if is_expected_amount(gold, amount)]
     around = [sentence_around(text, amount.start, amount.end) for amount in hits]
     if all(is_at_another_rate(text, amount, gold.whole) for amount in hits):
@@ -550,14 +550,14 @@ def _ruling_on_amount(
 
 
 def is_expected_amount(gold: Gold, amount: Quantity) -> bool:
-    """Return whether an amount is one of those that are expected, in whatever unit."""
+    """Return whether an amount is an expected one, in any unit."""
     return any(
         is_equal_amount(part, amount) for parts in gold.amounts for part in parts
     )
 
 
 def is_turned(question: str, text: str) -> bool:
-    """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
+    """Return whether a sentence compares in the opposite direction of the question: younger for older."""
     asked_words = set(plain_words(question))
     spoken_words = set(plain_words(text))
     pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
@@ -571,7 +571,7 @@ def is_turned(question: str, text: str) -> bool:
 
 
 def _is_exchanged(question: str, text: str) -> bool:
-    """Return whether a sentence has the two things that the question compares in each other's place."""
+    """Return whether a sentence swaps the two things that the question compares."""
     comparison = RE.compares.search(normalize_text(question))
     if comparison is None:
         return False
@@ -613,7 +613,7 @@ def _near_miss(
     return Ruling("no", "names another amount")
 
 
-# --- Times with their year: all parts that are stated must agree.
+# --- Times with a year: all stated parts must agree.
 
 _PARTS = frozenset(
     word[:3].lower() for word in (*MONTHS, *DAYS, *LEXICON.words("gold time parts"))
@@ -621,7 +621,7 @@ _PARTS = frozenset(
 
 
 def time_of(gold: str) -> Readings:
-    """Return the readings of the time that an expected answer names, with its year and with nothing else; else none."""
+    """Return the readings of an expected answer that is only a time with a year; () otherwise."""
     result = list(dated_readings(gold))
     only = all(word[:3] in _PARTS for word in re.findall("[a-z]+", gold.lower()))
     return result[0][0] if len(result) == 1 and only else ()
@@ -670,7 +670,7 @@ def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
 def _ruling_on_times(
     expected: Readings, times: Sequence[Readings], every: Sequence[Readings], text: str
 ) -> Ruling:
-    """Return the ruling on an answer that settles on some times, and names others on the way."""
+    """Return the ruling on an answer that settles on `times`, and names `every` time on the way."""
     right = [
         readings
         for readings in times
@@ -720,9 +720,9 @@ def _ruling_on_times(
 
 
 def _fits_within(time: DateRange, expected: Readings) -> bool:
-    """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
-    # some begin a week on a Sunday, others count it from the day: five shared days are
-    # the same week
+    """Return whether a time lies within the expected one; a week may begin a day or two earlier or later."""
+    # weeks may begin on a Sunday, or on the day itself: five shared days are the same
+    # week
     return any(
         time.lies_within(expected_time)
         or (max(time.days, expected_time.days) <= 8 and time.shared(expected_time) >= 5)
@@ -731,7 +731,7 @@ def _fits_within(time: DateRange, expected: Readings) -> bool:
 
 
 def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
-    """Return the ruling on an answer that names no time with its year."""
+    """Return the ruling on an answer without a time that has a year."""
     if not re.search(r"\b(?:19|20)\d\d\b", text):
         times = yearless_dates(text, expected[0].first.year)
     else:

@@ -1,4 +1,4 @@
-"""What the rules say of an answer, by what is expected: a thing, nothing, one of two, an order, yes or no."""
+"""Rulings on answers by expected kind: a thing, a refusal, one of two, an order, yes or no."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ from pytest_ltm.language.values import find_values
 RE = LEXICON.expressions("rules")
 
 
-# --- The things that a gold answer names.
+# --- The things named by a gold answer.
 
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
@@ -83,21 +83,21 @@ SOMETHING_ELSE = "names something else"
 
 @dataclass(frozen=True, slots=True)
 class _Thing:
-    """One thing that a gold answer names, or one of its names."""
+    """One thing named by a gold answer, or one of its names."""
 
     text: str
     wanted: tuple[str, ...]
-    """The words that an answer needs: their keys, of a name their stems."""
+    """The words that an answer needs: keys of meaning, or stems for a name."""
     is_name: bool
 
     def found(self, text: str) -> frozenset[str]:
-        """Return which of its words an answer has; those of a name must be spelled alike."""
+        """Return the words of the thing that a text has; those of a name must be spelled alike."""
         if self.is_name:
             return misspelled_in(self.wanted, list(map(word_stem, plain_words(text))))
         return found_in(self.wanted, (*meaning_keys(text), *compound_keys(text)))
 
     def as_said(self, text: str) -> str:
-        """Return its words as an answer has them."""
+        """Return the words of the thing in the forms of an answer."""
         return " ".join(
             word
             for word in plain_words(text)
@@ -105,12 +105,12 @@ class _Thing:
         )
 
     def missing_words(self, said: str) -> frozenset[str]:
-        """Return which of its words an answer has not."""
+        """Return the words of the thing that an answer lacks."""
         return frozenset(self.wanted) - self.found(said)
 
 
 def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
-    """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
+    """Return the things named by a gold answer, each with its alternatives, as in "law or history"."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
     asked_keys = frozenset(meaning_keys(question))
     bare = RE.remark.sub("", main).strip(_MARKS)
@@ -135,7 +135,7 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
 
 
 def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
-    """Return one thing; `named`: whether a single word with a capital is a name, not only a beginning."""
+    """Parse one thing; `named`: a single capitalised word is a name, not only the beginning of a text."""
     match = RE.whose.match(part) or RE.title.match(part)
     text = match["name"].strip(_MARKS) if match else part
     is_name = _is_name(text) and (named or match is not None or " " in text)
@@ -150,7 +150,7 @@ def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether each word that carries meaning has a capital."""
+    """Return whether all meaningful words are capitalised."""
     heavy_words = [
         word
         for word in re.findall(r"[^\W\d_][\w'-]*", text)
@@ -159,11 +159,11 @@ def _is_name(text: str) -> bool:
     return bool(heavy_words) and all(word[0].isupper() for word in heavy_words)
 
 
-# --- What an answer says of them.
+# --- Rulings on those things.
 
 
 def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling | None:
-    """Return the ruling on an answer that does not repeat the expected one; None if it cannot be told.
+    """Return the ruling on an answer that rephrases the expected one; None if it is undecidable.
 
     Args:
         gold: The expected answer's main wording.
@@ -205,8 +205,7 @@ def _whole_ruling(
             and _unknown_keys(telling_keys(part), gold, question)
             for part in parts
         )
-        # its words are only there as words of others: "linen napkins, a paper
-        # tablecloth"
+        # its words may belong to other things: "linen napkins, a paper tablecloth"
         if len(parts) > 1 and all(strange):
             return None
     if doubts := list(
@@ -225,7 +224,7 @@ def _whole_ruling(
         further_items = [telling_keys(part) for part in RE.further.findall(text)]
     else:
         further_items = []
-    # behind an "and" something is named that is not expected
+    # something unexpected is named after an "and"
     goes_on = any(
         part and part == _unknown_keys(part, gold, question) for part in further_items
     )
@@ -236,7 +235,7 @@ def _whole_ruling(
 
 
 def is_left_behind(gold: str, question: str, text: str) -> bool:
-    """Return whether an answer that says of the expected one that it is over names something else in its place."""
+    """Return whether an answer that calls the expected value over names something else in its place."""
     spots = phrase_positions(normalize_text(text), gold, plural=True)
     texts_before = [
         normalize_text(text)[sentence_start(normalize_text(text), start) : start]
@@ -256,7 +255,7 @@ def _people_keys(text: str) -> frozenset[str]:
 
 
 def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
-    """Return the keys that neither the expected answer nor the question has, in whatever form."""
+    """Return the keys that are in neither the expected answer nor the question, in any form."""
     known_keys = frozenset(meaning_keys(f"{gold} {question}"))
     return [
         key
@@ -269,14 +268,14 @@ def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
 def _partial_ruling(
     gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool
 ) -> Ruling | None:
-    """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
+    """Return the ruling on an answer that lacks words: wrong if it is brief and the things have names."""
     names = all(thing.is_name for thing in things)
     size = max(len(thing.wanted) for thing in things)
     missing = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
     alike = any(is_like(key, other) for key in missing for other in meaning_keys(text))
-    # a word of one text may be made of letters of the other: UK, MSc
+    # a word of one text may abbreviate the other: UK, MSc
     abbreviated = any(
         RE.mixed.match(word)
         or (
@@ -291,10 +290,10 @@ def _partial_ruling(
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
     absent = [thing for thing in things if not thing.found(text)]
     nothing = len(absent) == len(things)
-    # what is hardly longer than the expected answer has nothing else to say
+    # an answer hardly longer than the expected one has no room for a paraphrase
     brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
     brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
-    # of a name of several: some people say no more
+    # some people use only one word of a name
     one_word = names and things[0].wanted[0] not in missing
     wrong = (
         (SOMETHING_ELSE, nothing and strange),
@@ -315,7 +314,7 @@ def _partial_ruling(
 
 
 def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
-    """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
+    """Return whether an answer replaces one of a thing's two words: semi-finals for quarter-finals."""
     mine = telling_keys(thing.text)
     theirs = meaning_keys(text)
     for place, word in enumerate(mine):
@@ -327,10 +326,10 @@ def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
 
 
 def is_open_ended(gold: str, question: str) -> bool:
-    """Return whether other words than the expected ones may be right, too: something else proves nothing then.
+    """Return whether other words than the expected may also be right, so that a mismatch proves nothing.
 
-    The expected answer names an example or a means, tells what somebody does, or says
-    more to a question of yes or no than that.
+    The expected answer names an example or a means, describes an activity, or adds to a
+    yes or no.
     """
     is_free = RE.exemplary.search(gold) or RE.activity.match(gold)
     return is_free is not None or RE.polar.match(question) is not None
@@ -340,15 +339,15 @@ def is_open_ended(gold: str, question: str) -> bool:
 
 
 def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
-    """Return the ruling on an answer to a question that cannot be answered; `explained`: the file's reason why."""
+    """Return the ruling on an answer to an unanswerable question; `explained`: the data set's reason."""
     end = RE.supposed.sub("", concluding_part(hypothesis))
-    # a dash in the place of an answer is none
+    # a dash in place of an answer is not one
     refused = refuses_answer(end) or (hypothesis != "" and not plain_words(hypothesis))
     asked_stems = content_stems(question)
     explanation = casefold_plain(explained)
     if match := RE.but_not.search(explanation):
-        # of what the question takes for granted only that is missing of which the file
-        # says so
+        # of the question's assumptions, only the one that the data set calls false is
+        # missing
         missing = asked_stems & content_stems(explanation[match.end() :])
         asked_stems = (
             missing - content_stems(explanation[: match.start()])
@@ -360,7 +359,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
     rest = normalize(end, question=question, expected=explained)
-    # what is left may only say again what was asked: then the rest of the reply tells
+    # the rest may only repeat the question: then the whole end decides
     end = end if rest.endswith("?") else rest
     if RE.wants_facts.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
@@ -374,9 +373,9 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
 
 
 def _is_plain_answer(text: str) -> bool:
-    """Return whether a text answers: a sentence in English, an amount, a time, or a name of one word.
+    """Return whether a text is an answer: a sentence in English, an amount, a time, or a one-word name.
 
-    Two words in a row that are not English may refuse: "Nie wiem."
+    Two non-English words in a row may be a refusal: "Nie wiem."
     """
     words = [word for word in plain_words(text) if word not in TITLES]
     if len(words) <= 1:
@@ -391,8 +390,8 @@ def _is_plain_answer(text: str) -> bool:
 _PAIR = 2
 
 
-# --- Questions that offer two things: which one an answer names, alone, as the first,
-# or as before the other.
+# --- Questions that offer two things: the answer names one alone, as the first, or as
+# before the other.
 
 RIGHT = Ruling("yes", "names the right one of the two")
 WRONG = Ruling("no", "names the wrong one of the two")
@@ -400,7 +399,7 @@ _SOME = 0.5
 
 
 def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return what tells the two things apart that a question offers: stems of their words; None if it offers none."""
+    """Return the stems that distinguish the two things that a question offers; None if it offers none."""
     match = RE.choice.search(question)
     if match is None:
         return None
@@ -420,7 +419,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     right, wrong = options if marks[0] > marks[1] else options[::-1]
     named_right = _names_one(right, wrong, end)
     plain = normalize_text(end)
-    # what is named before anything else is the answer: "Pottery: you went in May"
+    # a thing named first is the answer: "Pottery: you went in May"
     match = RE.opens_with.match(plain)
     opening = (
         _names_one(right, wrong, match[0])
@@ -435,7 +434,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     wants_first, wants_last = (
         pattern.search(asked_text) is not None for pattern in (RE.first, RE.last)
     )
-    # a question for both, or for neither, is not about an order
+    # a question about both, or neither, is not about an order
     sentences = split_sentences(plain) if wants_first != wants_last else []
     order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
     ordered = {earlier == wants_first for earlier in order if earlier is not None}
@@ -457,7 +456,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
 def _names_one(
     right: frozenset[str], wrong: frozenset[str], text: str, least: float = _SOME
 ) -> bool | None:
-    """Return whether the text names the right thing alone (True) or the wrong one (False); at least a share of it."""
+    """Return whether a text names only the right thing (True) or only the wrong one (False), at least in part."""
     texts = content_stems(text)
     shares = _shared_part(right, texts), _shared_part(wrong, texts)
     if min(shares) or max(shares) < least:
@@ -472,7 +471,7 @@ def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
 def _is_earlier(
     right: frozenset[str], wrong: frozenset[str], sentence: str
 ) -> bool | None:
-    """Return whether a sentence says that the right thing came before the wrong one; None if it says nothing of it."""
+    """Return whether a sentence puts the right thing before the wrong one; None if it does not say."""
     if opening := RE.opening.match(sentence):
         return _order_of_pair(
             right,
@@ -503,8 +502,8 @@ def _is_earlier(
 def _order_of_pair(
     right: frozenset[str], wrong: frozenset[str], left: str, rest: str, *, swapped: bool
 ) -> bool | None:
-    """Return whether the right thing is left of a word of order, and the wrong one behind it; None if neither is so."""
-    # 1: only the right one's words
+    """Return whether the right thing precedes a word of order and the wrong one follows it; None if unclear."""
+    # 1: only the right thing's words
     leans = [
         bool(right & stems) - bool(wrong & stems)
         for stems in map(content_stems, (left, rest))
@@ -514,14 +513,14 @@ def _order_of_pair(
     return (leans[0] > 0) != swapped
 
 
-# --- Answers that should tell several things in an order.
+# --- Answers that should name several things in order.
 
 
 def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on an answer that should name things in an order."""
+    """Return the ruling on an answer that should name things in order."""
     if refused:
         return CANNOT_TELL
-    # for each thing of the order the stems that no other has; empty if one has none
+    # the stems of each thing that no other thing has; empty if one has none
     items = [
         content_stems(part)
         for part in RE.items.split(normalize_text(gold.texts[0]))
@@ -534,7 +533,7 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
         )
         for item in items
     ]
-    # one thing has no order, and what seems to be many is a text with commas
+    # one thing has no order, and too many are a text with commas
     keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
     segments = [
         content_stems(part) if part.strip() else frozenset()
@@ -556,8 +555,7 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     return Ruling("no", "names them in another order")
 
 
-# --- Answers that should name something in words: whether they have the words that
-# matter.
+# --- Answers that should name something in words: they need the words that matter.
 
 _DOUBTS = Ruling("unscored", "names it, and doubts")
 _FIGURES = Ruling("unscored", "has other figures")
@@ -569,13 +567,13 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     """Return the ruling on an answer that should name something in words."""
     asked_stems = content_stems(question)
     new = (gold.stems - asked_stems) - TITLES or gold.stems - asked_stems
-    # words alone do not decide between two things that the question names itself
+    # words alone cannot decide between two things that the question names
     if options_of(question) and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
         return _FIGURES
     text = normalize_text(end)
-    # a wording that stands in the question, too, says nothing
+    # a wording that is also in the question says nothing
     wordings = [
         _strip_article(wording)
         for wording in gold.texts
@@ -590,7 +588,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
             else Ruling("unscored", "no word of it that the question has not")
         )
     share = len(new & content_stems(end)) / len(new)
-    # what is a sentence of its own need not be said word for word
+    # an expected sentence need not be repeated word for word
     is_sentence = len(plain_words(gold.texts[0])) > 12
     if share >= (0.8 if is_sentence else 1):
         doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
@@ -606,7 +604,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
 
 
 def other_figures(expected: str, question: str, reply: str) -> bool:
-    """Return whether an answer has other figures than the expected one, where that has some: S29 for S22."""
+    """Return whether an answer has other numbers than an expected answer with numbers: S29 for S22."""
     mine, theirs = (
         frozenset(re.findall(r"\w*\d\w*", text.lower())) for text in (expected, reply)
     )
@@ -624,7 +622,7 @@ def _strip_article(wording: str) -> str:
 def _named_ruling(
     gold: Gold, question: str, end: str, spots: Sequence[tuple[int, int]]
 ) -> Ruling:
-    """Return the ruling on an answer in which the expected words stand in a row."""
+    """Return the ruling on an answer with the expected words in a row."""
     text = normalize_text(end)
     refused = refuses_answer(text[sentence_start(text, max(spots)[0]) :])
     hedged = not HEDGED.search(gold.whole) and all(
@@ -661,7 +659,7 @@ def _absent_ruling(
 
 
 def yes_or_no(text: str) -> str:
-    """Return whether a text says `yes` or `no`, in whatever words; "" where it says neither, or both."""
+    """Return `yes` or `no` as a text says in any words; "" if it says neither, or both."""
     plain_text = normalize_text(text)
     if RE.either_way.search(plain_text):
         return ""
@@ -676,7 +674,7 @@ def yes_or_no(text: str) -> str:
 
 
 def commits_to_neither(text: str) -> bool:
-    """Return whether a text says that it may be yes or no: "perhaps", "he might be", "it depends"."""
+    """Return whether a text leaves yes or no open: "perhaps", "he might be", "it depends"."""
     return bool(
         RE.either_way.search(normalize_text(text))
         or RE.maybe.search(normalize_text(text))

@@ -1,4 +1,4 @@
-"""How an answer stands to what it names: says so, denies it, leaves a choice, or tells it of somebody else."""
+"""An answer's stance to a value: it asserts it, denies it, leaves a choice, or says it of somebody else."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from pytest_ltm.language.meanings import FRAME, telling_keys
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
 
-# In so many characters, a choice of two is all that an answer says.
+# An answer of at most this many characters says only a choice of two, if it has one.
 MAX_BRIEF_ANSWER = 160
 DENIED, SEVERAL, ASKED = (
     "denies it",
     "commits itself to none of several",
     "only says that it does not know whether",
 )
-"""Doubts that leave no doubt: with them an answer is wrong."""
+"""Doubts that make an answer wrong."""
 FINAL = frozenset((DENIED, SEVERAL, ASKED))
 OPEN = "perhaps leaves a choice"
 OTHER = "says it of somebody else"
 MORE = "names something of which it is a part"
 OVER = "says that it is over"
-# Doubts with which rules cannot tell.
+# Doubts that leave the ruling open.
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 RE = LEXICON.expressions("stance", proper=_PROPER)
@@ -50,10 +50,10 @@ UNDECIDED = LEXICON.expression("stance undecided")
 def stance_at(
     text: str, start: int, end: int, *, known: str, people: Iterable[str] = ()
 ) -> str:
-    """Return why what stands at a place of a levelled text may not be what an answer says: "" if it says so.
+    """Return why a span of a normalized text may not be asserted: "" if it is.
 
-    `known`: question and expected answer, whose words make no doubt; `people`: names
-    that are not in it.
+    `known`: question and expected answer, whose words cause no doubt; `people`: names
+    not among them.
     """
     first = sentence_start(text, start)
     text_before = text[first:start]
@@ -93,7 +93,7 @@ def stance_at(
 def _of_another(
     before: str, after: str, part: str, asked: str, people: Iterable[str]
 ) -> str:
-    """Return the doubt that it is something that was left, or of which it is a part, or that somebody else has."""
+    """Return the doubt that a value was left behind, is part of a mixture, or belongs to somebody else."""
     if RE.left.search(before) and not RE.leaves.search(asked):
         return OVER
     if (mixed := RE.mix.match(after)) and mixed[0].split()[-1] not in asked:
@@ -108,7 +108,7 @@ def _of_another(
 
 
 def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
-    """Return the names, in lower case, that an answer has and the question has not; none if that names nobody."""
+    """Return the lower-case names in an answer that the question lacks; empty if the question names nobody."""
     if not RE.name.search(question):
         return frozenset()
     known_words = {
@@ -124,7 +124,7 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
 
 
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
-    """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
+    """Return why an answer that repeats an accepted wording is still not right; "" if it is, or repeats none."""
     text = normalize_text(reply)
     spots = wording_positions(text, wordings)
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
@@ -135,7 +135,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
             rf"\b{re.escape(word)}(['\u2019]s \w|\b)", reply.lower()
         )
     ]
-    # only something of the expected one is named: "the library's café"
+    # only a possession of the expected thing is named: "the library's café"
     if spots and ends and all(ends) and not question.lower().startswith("whose"):
         return MORE
     if not spots or re.search(r",|;|&|\band\b|\bor\b", wordings[0]):
@@ -153,7 +153,7 @@ def _shared_doubt(
     question: str,
     reply: str,
 ) -> str:
-    """Return the worst doubt about some places of a reply, once levelled; "" if one has none, or there is no place."""
+    """Return the worst doubt about all spans of a reply; "" if a span has none, or there are none."""
     text = normalize_text(reply)
     gold = " ".join(wordings)
     people = unknown_names(question, gold, reply)
@@ -166,37 +166,37 @@ def _shared_doubt(
     return min(reasons, key=lambda reason: (reason not in FINAL, reason != OPEN))
 
 
-# --- Whether an answer that has the expected words says that it is so.
+# --- Whether an answer with the expected words asserts them.
 
-# An answer of at most so many characters is taken as a whole.
+# An answer of at most this many characters is taken as a whole.
 SHORT = 400
 
 
 def concluding_part(answer: str) -> str:
-    """Return the part of an answer that says its conclusion.
+    """Return the conclusion of an answer.
 
-    A short answer is its own conclusion; of a long one it is what its last mark begins
-    ("therefore", "the answer is"), or else its last three sentences.
+    A short answer is its own conclusion; in a long one it begins at the last marker
+    ("therefore", "the answer is"), or else is the last three sentences.
     """
     text = answer.strip()
     if len(text) <= SHORT:
         return text
     tail = text[-2 * SHORT :]
     marks = [match.start() for match in RE.marks.finditer(tail)]
-    # a mark with nothing behind it concludes nothing
+    # a marker with nothing after it concludes nothing
     if marks and len(tail) - marks[-1] > 15:
         return tail[marks[-1] :]
     return " ".join(split_sentences(tail[-SHORT:])[-3:])
 
 
-# --- Whether an answer says that the answer cannot be known, denies what the question
-# takes for granted, or guesses.
+# --- Whether an answer calls the question unanswerable, denies its assumptions, or
+# guesses.
 
 
 def goes_on_to_guess(text: str) -> bool:
-    """Return whether a text goes on to an answer after all: "..., but I think it was Tuesday".
+    """Return whether a text still gives an answer: "..., but I think it was Tuesday".
 
-    One that refuses in its last sentence takes its guess back.
+    A refusal in the last sentence retracts the guess.
     """
 
     def goes_on(text: str) -> bool:
@@ -213,7 +213,7 @@ def goes_on_to_guess(text: str) -> bool:
 
 
 def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
-    """Return whether a clause of the text denies something that was asked about, or says that there is only other.
+    """Return whether a clause denies something that was asked about, or says that only something else exists.
 
     `asked`: stems of the words that the question takes for granted.
     """
@@ -229,7 +229,7 @@ def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
 
 
 def turns_to_other(text: str) -> bool:
-    """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
+    """Return whether a denial continues with something else: "no prize for this, but for that"."""
     clauses = re.split(r"\bbut\b", casefold_plain(text))[1:]
     patterns = (RE.not_so, RE.told, RE.only_this)
     return any(
@@ -238,14 +238,14 @@ def turns_to_other(text: str) -> bool:
 
 
 def has_negation(text: str) -> bool:
-    """Return whether a text has any word of negation or of a limit: it may refuse in a way that no rule knows."""
+    """Return whether a text has any word of negation or limitation: it may be an unknown form of refusal."""
     return any(
         pattern.search(casefold_plain(text)) for pattern in (RE.denies, RE.limits)
     )
 
 
 MANY = "names more"
-# What stands between the items of a list.
+# Separators between the items of a list.
 LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
 
 
@@ -255,7 +255,7 @@ def list_items(text: str) -> list[str]:
 
 
 def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
-    """Return why an answer with the words of an accepted wording may not say that it is so: "" if it does.
+    """Return why an answer with an accepted wording may not assert it: "" if it does.
 
     `wordings`: the expected answer's, the main one first.
     """
@@ -275,9 +275,9 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 
 
 def lists_more(expected: str, question: str, end: str) -> bool:
-    """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
+    """Return whether an answer that should be a list names something else, too, or only a part of it."""
     parts = [content_stems(part) for part in list_items(expected)]
-    # more words than that are a sentence with commas, not a list
+    # a longer expected answer is a sentence with commas, not a list
     if len(parts) < 2 or len(plain_words(expected)) > 12:
         return False
     if RE.only.search(normalize_text(end)) and not RE.only.search(
@@ -293,8 +293,7 @@ def lists_more(expected: str, question: str, end: str) -> bool:
         if content_stems(part) & expected_stems
     ]
     for part in items[inside[0] : inside[-1] + 2] if inside else []:
-        # a refusal, an amount or a part of five words or more between two items is
-        # talk, not an item
+        # a refusal, an amount or a part of five or more words between two items is talk
         short = 0 < len(plain_words(part)) <= 4 and part.strip()[0].isalpha()
         is_item = short and not refuses_answer(part) and not read_quantities(part)
         if (
@@ -307,7 +306,7 @@ def lists_more(expected: str, question: str, end: str) -> bool:
 
 
 def _is_one_of_two(wording: str, question: str, end: str) -> bool:
-    """Return whether an answer names another one beside the one that is expected: "at Gym One and at Gym Two"."""
+    """Return whether an answer names another thing along with the expected one: "at Gym One and at Gym Two"."""
     if not re.fullmatch(_PROPER, wording):
         return False
     one = re.escape(wording)

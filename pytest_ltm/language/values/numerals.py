@@ -96,13 +96,13 @@ def _digit_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
 
 
 def _with_multiples(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
-    """Yield a number, and what the word behind it makes of it: 3 million, 1.2k, 2 dozen."""
+    """Yield a number, and its multiple by the word after it: 3 million, 1.2k, 2 dozen."""
     end = number.end
     if end < len(tokens):
         for name in (tokens[end].text.replace(".", ""), tokens[end].key):
             factor = _factor_of(name)
             if factor:
-                # a small letter alone is rather a unit: 5 m
+                # a lone lower-case letter is more likely a unit: 5 m
                 likely = number.likely and (
                     len(name) > 1 or name == "k" or name.isupper()
                 )
