@@ -1,4 +1,4 @@
-"""Evaluators: one family of rules a file, imported only when used."""
+"""Evaluators: one family of rules per file, imported only when used."""
 
 from __future__ import annotations
 

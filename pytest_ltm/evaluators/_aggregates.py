@@ -146,7 +146,7 @@ def _levelled_digits(reply: str) -> str:
 
 
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
-    """Return a brief opening's number, the last number called a result, or the only one in the opening."""
+    """Return the number of a brief opening, else the last one called a result, else the opening's only one."""
     opening = RE.opening.match(text)
     opens = [
         mention for mention in mentions if opening and mention.start < opening.end()

@@ -307,11 +307,11 @@ class AnswersWord(Ruled, Struct, frozen=True):
             spots += [
                 word.span()
                 for word in RE.words.finditer(text)
-                # a place may be misspelt, or one of two words written as one
+                # a place may be misspelt, or have two words joined into one
                 if is_misspelt(word[0], together)
                 or (word[0] == together and together != name.lower())
             ]
-            # or one word as two
+            # or one word split in two
             for cut in range(3, len(together) - 2) if " " not in name else ():
                 spots += phrase_positions(text, f"{together[:cut]} {together[cut:]}")
             mentions += [Mention(*spot, name) for spot in spots]

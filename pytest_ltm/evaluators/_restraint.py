@@ -50,7 +50,7 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
     ASK: ask which one is meant. TWIN: tell what had to stay out elsewhere.
     """
     others: tuple[tuple[str, ...], ...]
-    """The values that do not answer each question; for ASK, the values of which either may be meant."""
+    """The values that do not answer each question; for ASK, the values between which the question is open."""
     asked: tuple[str, ...] = ()
     """Each question with the messages that answer it."""
     private: tuple[str, ...] = ()
@@ -229,13 +229,13 @@ def _joins(text: str, values: Sequence[str]) -> bool:
 def _tells_only(
     answer: str, expected: str, rivals: Sequence[str], texts: tuple[str, str]
 ) -> bool | None:
-    """Return whether an answer tells the value and nothing of what is private.
+    """Return whether an answer tells the value and nothing private.
 
     Args:
         answer: The answer.
         expected: The value.
-        rivals: The names that must not be in it.
-        texts: What was asked, with what answers it; and what is private.
+        rivals: Names that the answer must not have.
+        texts: The question with the messages that answer it, and the private message.
     """
     if _names_any(answer, rivals) or RE.omits.search(normalize_text(answer)):
         return False

@@ -9,7 +9,7 @@ from pytest_ltm.api import hookimpl
 
 @hookimpl(trylast=True)
 def pytest_ltm_speech(reply: str, tags: Sequence[str]) -> str:
-    """Return what an agent said in a reply, without thoughts, printed tool calls and end tokens."""
+    """Return an agent's speech in a reply, without thoughts, printed tool calls and end tokens."""
     from pytest_ltm.language.speech import speech
 
     return speech(reply, tags=tags)

@@ -77,8 +77,8 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
 
     Args:
         answer: The answer.
-        values: The values that it may assert, or what finds them in a levelled text.
-        question: Its words neither make a doubt nor an answer.
+        values: The values that it may assert, or a finder of them in normalized text.
+        question: The question, whose words are neither doubts nor answers.
     """
     if not plain_words(answer):
         return Proof("refuses", "says nothing")

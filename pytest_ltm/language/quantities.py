@@ -179,10 +179,10 @@ def holds_amounts(
 
 
 def is_equal_amount(first: Quantity, second: Quantity) -> bool:
-    """Return whether two quantities are the same amount, maybe in other units; a bare number equals any unit's."""
+    """Return whether two quantities are equal, perhaps in other units; a bare number may have any unit."""
     if first.unit in CLOCKS and second.unit in CLOCKS:
         apart = abs(first.value - second.value)
-        # half a day apart, where one of them leaves open which half it means
+        # half a day apart is equal if one of them leaves the half of the day open
         return apart == 0 or (apart == 720 and "clock?" in (first.unit, second.unit))
     if {first.unit, second.unit} & set(CLOCKS) and "minutes" in (
         first.unit,
@@ -194,7 +194,7 @@ def is_equal_amount(first: Quantity, second: Quantity) -> bool:
             clock.value, length.value
         )
     if first.unit in CLOCKS and not second.unit:
-        # "at seven" is an hour where one is expected
+        # "at seven" is an hour if one is expected
         return second.value * 60 in (first.value, first.value - 720)
     factor = _factor_between(first.unit, second.unit)
     if factor is not None:

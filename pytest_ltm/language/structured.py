@@ -1,4 +1,4 @@
-"""Structured replies: which field of a JSON, YAML or XML object answers (docs/replies.md)."""
+"""Structured replies: the field of a JSON, YAML or XML object that answers (docs/replies.md)."""
 
 from __future__ import annotations
 

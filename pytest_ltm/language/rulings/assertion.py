@@ -172,9 +172,9 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     """Return why a reply with the expected value may not assert it; "" if it does, or rephrases it.
 
     Args:
-        gold: What is expected.
-        question: What was asked: its words are neither rivals nor doubts.
-        reply: What the answer concludes.
+        gold: The expected answer.
+        question: The question, whose words are neither rivals nor doubts.
+        reply: The answer's conclusion.
     """
     topic = _Topic(question, gold)
     text, spots = _find_gold(gold, reply)
@@ -662,7 +662,7 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a sentence asks about the value, or says to what it was changed."""
+    """Return whether a sentence asks whether the value is right, or names its replacement."""
     if mention.sentence.text.rstrip().endswith("?") and not topic.is_question:
         return True
     target = RE.target.match(mention.after)

@@ -168,9 +168,9 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     Args:
         gold: The expected answer's main wording.
         question: The question.
-        said: What the answer concludes.
-        full: Whether an answer that has only some of the words is wrong, not perhaps
-            good enough.
+        text: The answer's conclusion.
+        full: Whether an answer with only some of the words is wrong, rather than
+            perhaps sufficient.
     """
     if RE.either_thing.search(text) and not RE.or_word.search(gold):
         return Ruling("no", SEVERAL)

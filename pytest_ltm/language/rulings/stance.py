@@ -27,7 +27,7 @@ from pytest_ltm.language.meanings import FRAME, telling_keys
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
 
-# An answer of at most this many characters says only a choice of two, if it has one.
+# An answer up to this length with a choice of two says nothing else.
 MAX_BRIEF_ANSWER = 160
 DENIED, SEVERAL, ASKED = (
     "denies it",
@@ -213,13 +213,13 @@ def goes_on_to_guess(text: str) -> bool:
 
 
 def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
-    """Return whether a clause denies something that was asked about, or says that only something else exists.
+    """Return whether a clause denies something asked about, or says that only something else is so.
 
     `asked`: stems of the words that the question takes for granted.
     """
     for clause in RE.clause.split(casefold_plain(text)):
         negation = RE.denies.search(clause)
-        if negation:  # "rather than" denies what follows, "not" anything in its clause
+        if negation:  # "rather than" denies only what follows it
             denied = clause[negation.end() :] if " " in negation[0] else clause
             if asked & content_stems(denied):
                 return True

@@ -171,9 +171,9 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
     """Compare two values: whether the second text states the value of the first.
 
     Args:
-        first: The value that is expected.
-        second: The value that is compared with it; it may be more exact, but not less.
-        question: What was asked: it says what a bare number counts.
+        first: The expected value.
+        second: The value to compare with it; it may be more exact, but not less.
+        question: The question, which defines the unit of a bare number.
     """
     mine = read_text(first, question)
     theirs = read_text(second, question)
@@ -191,7 +191,7 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         result = comparer(mine, theirs)
         if result is Sameness.SAME:
             return result
-        # a reading that could not be refuted is not refuted by a later kind of reading
+        # if the first kind of reading cannot refute, later kinds must not
         if result is not None and not is_read:
             proof = result
             is_read = True

@@ -232,7 +232,7 @@ class _Parse:
         return False
 
     def _is_clock(self) -> bool:
-        """Return whether a number has minutes behind a colon: in 3:1 it has goals."""
+        """Return whether a number is followed by a colon and minutes: in 3:1 it is followed by goals."""
         hour, *rest = self._tokens[self._place : self._place + 3]
         texts = [token.text for token in rest]
         touches = bool(rest) and rest[-1].start == hour.end + 1

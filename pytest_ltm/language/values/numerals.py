@@ -341,7 +341,7 @@ def _key_at(tokens: Sequence[Token], place: int) -> str:
 
 
 def number_words() -> frozenset[str]:
-    """Return the words with which a number may begin."""
+    """Return the words that a number may begin with."""
     return frozenset(
         (
             *SMALL_NUMBERS,
