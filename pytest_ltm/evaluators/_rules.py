@@ -212,7 +212,7 @@ class Ruled:
 
 
 def _leave_out(_judge: object) -> None:
-    """Encode a judge: it expects nothing."""
+    """Encode a judge as null: it has no expected words."""
 
 
 # Characters of the longest reply read whole, and of the beginning kept of a longer one.
