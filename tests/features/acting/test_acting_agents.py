@@ -1,4 +1,4 @@
-"""Tools reach agents wherever they are, and their calls come back: chat models, servers, processes."""
+"""Tools reach agents of every kind (chat models, servers, processes), and their calls are returned."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def offer() -> Tools:
 
 
 def act(agent: Any, *messages: str) -> tuple[list[str], Tools]:
-    """Return the replies to messages that come with a tool, and the tool after the last."""
+    """Return the replies to messages that offer a tool, and the tool after the last one."""
     tools = offer()
     with closing(AgentCaller(agent, timeout=None)) as caller:
         replies = [caller.ask(message, tools=tools).text for message in messages]
@@ -75,7 +75,7 @@ def test_a_chat_model_is_offered_tools_and_told_what_its_calls_came_to(
         "tool_call_id": "call_0",
         "content": "booked",
     }
-    # What it did is part of what it is shown from then on.
+    # The call becomes part of later prompts.
     assert [message["role"] for message in third.messages] == [
         *("user", "assistant", "tool", "assistant"),
         "user",
@@ -272,7 +272,7 @@ def test_an_agent_in_a_process_of_its_own_calls_at_once(
     assert [call.arguments for call in tools.answered] == [{"place": "a", "time": "b"}]
 
 
-# --- What agents of users return.
+# --- Return values of users' agents.
 
 
 def test_calls_that_are_no_calls_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""The suite `acting`: right agents earn full marks, one planted fault costs some, and guessing earns nothing."""
+"""The suite `acting`: correct agents earn full marks, a planted fault costs some, and guessing earns nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DECISIVE = {
     "needless": "reference",
 }
 RIVALS = {"preference", "correction", "constraint", "failed_way"}
-"""Where another value was told: of somebody else, or before."""
+"""Tasks in which a rival value is told: another person's, or an earlier one."""
 
 
 def definition_of(task: str, seed: int) -> Definition:
@@ -52,7 +52,7 @@ def wanted_calls(rows: Sequence[Sequence[Any]]) -> list[Call]:
 
 
 class Planted:
-    """Makes the wanted calls of one example, but for one planted fault."""
+    """Makes the wanted calls of one example, except for one planted fault."""
 
     def __init__(self, definition: Definition, fault: str = "") -> None:
         self.task: str = definition.parameters["task"]
@@ -62,7 +62,7 @@ class Planted:
         self.heard = 0
 
     def begin_session(self, user: str) -> None:
-        """Remember all that was said: what is planted is no loss of memory."""
+        """Ignore new sessions: the planted faults do not include loss of memory."""
 
     def reply(self, message: str, tools: Tools | None = None) -> str | Reply:
         if tools is None or tools.results:
@@ -94,7 +94,7 @@ class Planted:
         }.get(self.fault, calls)
 
     def rival(self, name: str) -> str:
-        """Return the value of that argument that was told, and is not the wanted one."""
+        """Return a value told for the argument that is not the wanted one."""
         [[_, arguments]] = self.definition.expected[0]
         says = [step.text for step in self.definition.steps if isinstance(step, Say)]
         found = [first_match(PATTERNS["told"][name], text) for text in says]
@@ -103,7 +103,7 @@ class Planted:
         return str(others[0])
 
     def unrelated(self) -> Call:
-        """Return a call of a tool that the task does not need."""
+        """Return a call to a tool that the task does not need."""
         wanted = {name for calls in self.definition.expected for name, _ in calls}
         [name] = {*self.definition.parameters["tools"]} - {*wanted, acting.LOOK_UP}
         _, schema = acting.TOOLS[name]
@@ -131,7 +131,7 @@ def play(definition: Definition, agent: object) -> Any:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_verdict_on_tasks_of_a_kind_is_right(task: str) -> None:
-    """Of 450 tasks in all at night: right agents earn full marks, and each planted fault costs some."""
+    """Of 450 tasks in total at night, correct agents earn full marks, and each planted fault costs some."""
     wrong: list[tuple[int, str, Any]] = []
     planted = Counter[str]()
     faults = faults_of(task)
@@ -194,13 +194,13 @@ def test_a_window_earns_nothing_beyond_its_size() -> None:
 
 
 class Guesses:
-    """Calls from the question alone: what it does not say it guesses."""
+    """Makes its calls from the question alone, guessing the rest."""
 
     def __init__(self) -> None:
         self.rng = random.Random(0)
 
     def begin_session(self, user: str) -> None:
-        """Know nothing, as ever."""
+        """Start without knowledge, like every session."""
 
     def reply(self, message: str, tools: Tools | None = None) -> str:
         for wish, pattern in PATTERNS["wanted"].items():
@@ -236,7 +236,7 @@ def test_an_agent_that_calls_from_the_question_alone_earns_about_nothing() -> No
 def test_an_agent_that_does_nothing_earns_nothing() -> None:
     class Idle:
         def begin_session(self, user: str) -> None:
-            """Know nothing."""
+            """Start without knowledge."""
 
         def reply(self, message: str, tools: object = None) -> str:
             return f"I heard {len(message)} characters, and do not need {tools}."

@@ -1,4 +1,4 @@
-"""Agents that act: tools that a scenario offers, what is recorded of their calls, and how they are checked."""
+"""Agents that act: the tools of a scenario, the recording of calls, and the checks on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE = {"place": "string", "time": "string"}
 
 
 class Booker:
-    """Books once with each task, at a time: by returning the call, or by calling."""
+    """Makes one booking per task, either by returning the call or by calling the tool."""
 
     def __init__(self, time: str = "10:00", *, at_once: bool = False) -> None:
         self.time, self.at_once = time, at_once
@@ -282,7 +282,7 @@ def test_calls_are_in_the_journal_and_nobody_is_asked_again_when_it_is_replayed(
     verdict = played.endings["books/0"].verdict
     assert isinstance(verdict, Score)
     assert verdict.value == 1.0
-    assert counted == ["Rossi's"] * 2  # the function knows of the recorded call, too
+    assert counted == ["Rossi's"] * 2  # the function also sees the recorded call
 
 
 def test_a_journal_without_calls_is_what_it_was() -> None:
@@ -334,7 +334,7 @@ def test_a_record_without_texts_has_the_names_of_calls_only() -> None:
 
 
 class Scripted:
-    """Makes these calls with the task."""
+    """Makes the given calls in reply to the task."""
 
     def __init__(self, *calls: Call) -> None:
         self._calls = calls

@@ -1,4 +1,4 @@
-"""A workspace: what an agent does in it by commands and by itself is recorded, checked, and there again in a record."""
+"""A workspace: changes by commands and by the agent itself are recorded, checked, and restored from the record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def scenario(check: Callable[[Ltm], object]) -> Callable[[Ltm], None]:
 
 
 class Writer:
-    """Writes what it was told into the file: by the tool, or into the folder itself."""
+    """Writes what it was told to the file, through the tool or directly into the folder."""
 
     def __init__(self, text: str = "Use tabs.", *, itself: bool = False) -> None:
         self.text, self.itself = text, itself

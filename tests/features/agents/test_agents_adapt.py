@@ -18,7 +18,7 @@ from pytest_ltm.api.storage import AgentError
 
 
 class Parrot:
-    """Remembers, and can neither be reset nor promise anything."""
+    """Remembers messages, without a reset or any declared capability."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -422,7 +422,7 @@ def test_a_class_built_in_c_is_made_and_then_refused() -> None:
     assert "cannot reply" in refused(dict)
 
 
-# --- members that are nearly a capability
+# --- members that nearly match a capability
 
 
 class Nearly(Parrot):
@@ -458,7 +458,7 @@ def test_a_capability_that_nobody_meant_to_keep_or_that_is_kept_is_no_near_miss(
     assert near_misses(Tidy(), ["Resettable"]) == {}
 
 
-# --- agents that keep what they store apart by conversation
+# --- agents whose stores are separate by conversation
 
 
 class Kept(Parrot):

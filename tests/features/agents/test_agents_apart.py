@@ -1,4 +1,4 @@
-"""Agents in processes of their own: what an agent can do it can do there, and what goes wrong there is told here."""
+"""Agents in separate processes: their capabilities work as usual, and their failures are reported here."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def talking(
     most: int = 0,
     **how: Any,
 ) -> Iterator[Any]:
-    """Yield a speaker to an agent in a process of its own."""
+    """Yield the caller of an agent in a separate process."""
     source = find_agent(
         f"apart_bots:{name}", apart=Processes(every=True, jump=jump, look=False, **how)
     )
@@ -426,7 +426,7 @@ def test_where_nobody_can_interrupt_the_wait_has_its_own_limit(bots: Path) -> No
     source = find_agent(
         "apart_slow:Bot", apart=Processes(every=True, limit=0.3, look=False)
     )
-    # only a main thread can be interrupted
+    # only the main thread can be interrupted
     with ThreadPoolExecutor(1) as pool:
         error = pool.submit(source.make).exception()
     assert isinstance(error, AgentError)

@@ -1,4 +1,4 @@
-"""Agents that reply by another method than `reply`."""
+"""Agents that reply through a method other than `reply`."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_class_whose_parts_cannot_be_looked_at_is_an_error_of_that_agent(
 
 
 class Unsigned:
-    """A callable whose parameters nobody can look at."""
+    """A callable whose parameters cannot be inspected."""
 
     def __getattr__(self, _: str) -> Any:
         raise SystemExit(3)

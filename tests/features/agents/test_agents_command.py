@@ -35,13 +35,13 @@ Bot = "Callable[..., Any]"
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take a while to end a process that is about to."""
+    """Allow busy machines more time to end a process."""
     monkeypatch.setattr(line_process, "GRACE_SECONDS", 30.0)
 
 
 @pytest.fixture
 def bot(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Makes the agent of a script: the body of a loop over requests, in a process with `parameters`."""
+    """Create an agent from a script: the body of a loop over requests, in a process with `parameters`."""
 
     def make(body: str, *, before: str = "", **parameters: Any) -> Any:
         script = tmp_path / f"bot{len(list(tmp_path.glob('*.py')))}.py"
@@ -65,7 +65,7 @@ def fault(agent: Any, message: str = "a") -> Any:
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait until something has happened that takes a process its time."""
+    """Wait for an event in another process."""
     for _ in range(2000):
         if happened():
             return
@@ -79,12 +79,12 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     try:
-        # a zombie is dead
+        # a zombie counts as dead
         return (
             pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
             != "Z"
         )
-    except FileNotFoundError:  # another system's, which has no /proc
+    except FileNotFoundError:  # no /proc on this system
         return True
 
 
@@ -167,7 +167,7 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
 def test_an_end_is_noticed_although_a_child_still_holds_stdout(
     bot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # its stderr is held, too
+    # its stderr is captured as well
     monkeypatch.setattr(line_process, "GRACE_SECONDS", 0.2)
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))

@@ -40,7 +40,7 @@ ready = Bot("m")
 def configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Any]]:
-    """Finds the agents of a file `bot.yml` beside a module of bots."""
+    """Find the agents of a file `bot.yml` next to a module of bots."""
     (tmp_path / "ltm_probe_bots.py").write_text(BOTS)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
 

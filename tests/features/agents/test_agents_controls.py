@@ -121,7 +121,7 @@ def test_the_reader_answers_from_what_is_long_or_short_enough() -> None:
 
 
 class Model:
-    """Tells what it was shown."""
+    """Returns the prompts it was shown."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

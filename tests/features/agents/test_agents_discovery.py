@@ -1,4 +1,4 @@
-"""The only agent of a module, objects of frameworks, and what a wrong reply should have been."""
+"""The only agent of a module, framework objects, and the hint for replies of a wrong type."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_all_recognized_packages_have_an_adapter_that_compiles() -> None:
 
 
 def framework_kind(name: str) -> type:
-    """Return a class that looks like one of a framework's."""
+    """Return a class that looks like a framework's."""
     framework = load_frameworks()[name]
     root = framework.package.partition(".")[0]
     kind = type(framework.classes[0], (), {"__module__": f"{root}.some"})

@@ -134,7 +134,7 @@ def test_an_answer_without_a_reply_may_be_billed(reply: Any) -> None:
     ids=["html", "deep", "not packed"],
 )
 def test_an_answer_that_cannot_be_read_may_be_billed(answer: Answer) -> None:
-    gc.collect()  # what others left would be finalized at the depth where no call is left
+    gc.collect()  # otherwise leftovers of other tests would be finalized at the depth where no further call fits
     with (
         serving(lambda _: answer) as server,
         agent(server.url) as one,

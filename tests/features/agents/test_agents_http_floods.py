@@ -1,4 +1,4 @@
-"""Servers that send more than anybody reads: they are refused as it comes."""
+"""Servers that send too much: their responses are refused while being read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_ltm.api.storage import AgentError, Field
 
 pytest.importorskip("httpx2")
 LIMIT = 2**24
-"""Bytes, unpacked, of the longest answer that is read."""
+"""Largest readable response, in unpacked bytes."""
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def server(how: str) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.daemon_threads = True

@@ -125,7 +125,7 @@ def test_it_replies_what_it_is_prompted_with_if_it_sees_the_needles() -> None:
     oracle.accept("filler " * 60, "Yes.")
     oracle.prompt([ExpectedReply("Kelvin.", ("My cat is called Kelvin.",))])
     assert oracle.reply("What is my cat called?") == "I do not know."
-    assert oracle.reply("And now?") == "All right."  # a prompt is for one message
+    assert oracle.reply("And now?") == "All right."  # a prompt applies to one message
 
 
 def test_a_reset_makes_it_forget() -> None:
@@ -232,7 +232,7 @@ def test_a_wrong_size_is_refused(argument: str) -> None:
 
 
 class Impostor(Oracle):
-    """An agent under test that takes after the class of a control."""
+    """An agent under test that inherits from a control's class."""
 
     def __init__(self) -> None:
         super().__init__(Full, "full")

@@ -1,4 +1,4 @@
-"""The speaker: replies, faults and time limits."""
+"""The agent caller: replies, faults and time limits."""
 
 # ruff: noqa: ARG001, ARG002, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 from __future__ import annotations
@@ -211,7 +211,7 @@ def test_an_agent_that_catches_every_exception_runs_out_of_time() -> None:
 def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # there is no second one, however busy the machine
+    # no second interruption follows, however busy the machine
     monkeypatch.setattr(_deadline, "REPEAT", 60.0)
 
     def recovering(message: str) -> Any:
@@ -243,7 +243,7 @@ def test_a_limit_that_is_none_is_refused(timeout: float | None) -> None:
         speaker(Stuck, timeout)
 
 
-# --- what is left behind
+# --- leftovers
 
 
 def test_an_agent_that_lowers_the_recursion_limit_lowers_it_for_nobody_else() -> None:

@@ -1,4 +1,4 @@
-"""The speaker: agents that are async."""
+"""The agent caller with async agents."""
 
 # ruff: noqa: ARG001, BLE001 - agents under test keep the protocol's signatures and swallow what they can
 from __future__ import annotations
@@ -176,7 +176,7 @@ def test_an_async_agent_that_swallows_its_cancellation_runs_out_of_time() -> Non
                 continue
 
     assert fault(stubborn, timeout=0.1).fatal
-    gc.collect()  # would not come back if the coroutine were freed
+    gc.collect()  # would never return if the coroutine were freed
     released.append(True)
 
 

@@ -1,4 +1,4 @@
-"""The speaker: capabilities beyond replying, and the end."""
+"""The agent caller: capabilities beyond replying, and closing."""
 
 # ruff: noqa: ARG002 - agents under test keep the protocol's signatures and swallow what they can
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_an_agent_is_told_exchanges_and_time_and_tells_its_usage(able: Any) -> N
 
 
 class Clocked:
-    """Logs the times that it is told; a message `fail` raises."""
+    """Logs the times passed to it; raises at the message `fail`."""
 
     def __init__(self) -> None:
         self.times: list[Any] = []

@@ -37,7 +37,7 @@ def make():
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A folder with a package of agents, not on sys.path, which is put back afterwards."""
+    """A folder with a package of agents that is not on sys.path, which is restored afterwards."""
     package = tmp_path / "ltm_probe"
     package.mkdir()
     (package / "__init__.py").write_text("")

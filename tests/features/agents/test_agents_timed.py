@@ -1,4 +1,4 @@
-"""`ts:SPEC`: any agent that takes text reads how much time has passed."""
+"""`ts:SPEC`: any agent that reads text is told in it how much time has passed."""
 
 from __future__ import annotations
 

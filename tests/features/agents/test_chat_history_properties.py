@@ -1,4 +1,4 @@
-"""What a chat model is shown, whatever was said and however little fits."""
+"""The prompt of a chat model, for any conversation and any limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
         assert history.estimate(size) == sum(len(text) + FRAME for text in shown)
         assert history.estimate(size) <= limit or not pairs
         if len(pairs) < before:
-            # nothing was cut without need: it fits, in blocks, and half of the room
+            # no unnecessary cuts: the prompt fits, in blocks, and half of the room
             # stays in use
             dropped = sum(
                 len(text) + FRAME for text in said[len(said) - len(pairs) - 1]

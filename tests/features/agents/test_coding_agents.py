@@ -1,4 +1,4 @@
-"""Coding agents of the command line: what is called, what is read, and their tools as an MCP server."""
+"""Command-line coding agents: their invocation, their output, and their tools as an MCP server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def booking() -> Tools:
 
 @pytest.fixture
 def printing(tmp_path: Path) -> Callable[..., Any]:
-    """Makes an agent whose program prints these lines, whatever it is asked."""
+    """Create an agent whose program prints these lines for any request."""
 
     def make(kind: str, *lines: object, status: int = 0) -> Any:
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
@@ -180,7 +180,7 @@ def test_a_client_of_mcp_lists_and_calls_them() -> None:
 
 
 def ask_server(server: ToolServer, word: str, **request: Any) -> bytes:
-    """Return the line that a connection with this secret word is answered."""
+    """Return the reply line to a connection that presents this secret."""
     port = int(server.command[-2])
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.sendall(f"{word}\n{json.dumps({'id': 1, **request})}\n".encode())

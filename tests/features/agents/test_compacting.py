@@ -1,4 +1,4 @@
-"""Compaction: agents replace their context by something shorter, and the suite `long-work` says what is left."""
+"""Compaction: agents replace their context by a shorter one, and the suite `long-work` measures what is left."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_unknown_loss_is_refused() -> None:
 
 
 class Worker:
-    """Keeps what it is told until it is reset."""
+    """Remembers messages until it is reset."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -158,7 +158,7 @@ def test_a_chat_model_writes_down_what_it_needs_and_is_shown_only_that(
     assert chat_server.requests[1].last == COMPACTION
 
 
-# --- The run's own rhythm, and the record.
+# --- The run's own schedule of compactions, and the record.
 
 
 def told(agent: object, journal: Journal | None = None, **plan: Any) -> Played:

@@ -1,4 +1,4 @@
-"""The loop: what a fault of the agent ends, and what an agent that is gone ends."""
+"""The loop: what a fault of the agent ends, and what the loss of the agent ends."""
 
 from __future__ import annotations
 

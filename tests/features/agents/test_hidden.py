@@ -1,4 +1,4 @@
-"""A process from which a folder is hidden: what it can read, and what it cannot."""
+"""A process from which a folder is hidden: what it can and cannot read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MCP tools by templates: nested arguments, constants, paths of results, presets of known servers."""
+"""MCP tools by templates: nested arguments, constants, result paths, presets for known servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory systems write down by rules: the statements that say most, in few words."""
+"""Rule-based extracts of memory systems: the most informative statements, in few words."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_notes_on_the_user_are_those_that_say_most_and_those_of_a_model_stay() -
     assert {shorten_sentence(fact) for fact in FACTS} <= {*map(str, notes)}
 
 
-# --- What survives.
+# --- Surviving evidence.
 
 
 def content_words(text: str) -> set[str]:
@@ -134,7 +134,7 @@ def content_words(text: str) -> set[str]:
 
 
 def list_evidence(sample: Sample) -> Iterator[str]:
-    """Yield the sentence of each cited turn that shares most words with its question and answer."""
+    """Yield, for each cited turn, the sentence that shares most words with its question and answer."""
     turns = {turn.id: turn_text(turn).partition(": ")[2] for turn in sample.turns}
     for question in sample.questions:
         asked = content_words(f"{question.text} {question.answer}")
@@ -147,7 +147,7 @@ def list_evidence(sample: Sample) -> Iterator[str]:
 
 
 def share_of_evidence(evidence: Sequence[str], lines: Sequence[str]) -> float:
-    """Return how many sentences a line has most words of, for each that would have fitted."""
+    """Return the kept sentences per sentence that would have fitted into the space of the lines."""
     room = sum(count_tokens(line) for line in lines)
     fitting = 0
     for tokens in sorted(count_tokens(sentence) + 1 for sentence in evidence):
@@ -157,7 +157,7 @@ def share_of_evidence(evidence: Sequence[str], lines: Sequence[str]) -> float:
 
 
 def count_kept(evidence: Sequence[str], lines: Sequence[str]) -> int:
-    """Return how many sentences a line has most words of."""
+    """Return the number of sentences most of whose words are in one line."""
     written = [content_words(line) for line in lines]
     kept = 0
     for sentence in evidence:
@@ -167,7 +167,7 @@ def count_kept(evidence: Sequence[str], lines: Sequence[str]) -> int:
 
 
 def newest_lines(messages: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return what an agent that keeps all could keep in the space of these lines: the newest messages."""
+    """Return the newest messages that fit into the space of these lines, by sentence."""
     room = sum(count_tokens(line) for line in lines)
     newest: list[str] = []
     for message in reversed(messages):
@@ -204,11 +204,10 @@ def dialogue(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 def test_evidence_survives_in_what_is_written(
     dialogue: Sample, preset: str, least: float
 ) -> None:
-    """Of the evidence that would have fitted in that space, and more than the newest messages hold.
+    """Extracts keep this share of the evidence that fits into their space, and more than the newest messages do.
 
-    Nobody knows what will be asked: most of what is written are facts like these, and
-    the rest of them is not asked for. Whole sentences, as these rules kept before, come
-    to less than 0.3.
+    The questions are unknown in advance: most extracted lines are similar facts that
+    are not asked for. Whole sentences, which earlier rules kept, reach less than 0.3.
     """
     agent: Any = find_agent(f"memory:rules?preset={preset}").make()
     told = list(history_exchanges(dialogue, "turns"))

@@ -1,4 +1,4 @@
-"""Agents with a memory folder: only what its files say lasts from session to session."""
+"""Agents with a memory folder: only its files last from session to session."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _own_limits() -> None:
 
 
 def keeps_notes(asked: Asked) -> Says:
-    """Write down what is told, reply with what is shown."""
+    """Write told facts to files, and reply with the files shown."""
     newest = asked.messages[-1]
     text = str(newest["content"])
     if newest["role"] == "tool":
@@ -150,7 +150,7 @@ def test_a_model_is_offered_the_six_commands_and_shown_the_files_first(
     assert offered["name"] == "memory"
     commands = offered["parameters"]["properties"]["command"]["enum"]
     assert commands == ["view", "create", "str_replace", "insert", "delete", "rename"]
-    # Nothing of the session before is left but the files.
+    # Of the previous session only the files remain.
     shown = str(chat_server.requests[-1].messages)
     assert TOLD not in shown
 
@@ -177,13 +177,13 @@ def test_a_state_of_a_model_has_its_files_and_its_session(
 
 
 class Told:
-    """Can be told its history again, but has no state."""
+    """Accepts its history, but has no state."""
 
     def reply(self, message: str, tools: object = None) -> str:
         return f"{message} {tools}"
 
     def accept(self, message: str, reply: str) -> None:
-        """Take it."""
+        """Store a told exchange."""
 
     def reset(self) -> None:
         """Forget."""

@@ -1,4 +1,4 @@
-"""Memory systems with a chat model: all presets through the real client, and answers that nobody can read."""
+"""Memory systems with a chat model: all presets through the real client, and unreadable responses."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def role_of(asked: Asked) -> str:
 
 
 def thinks(asked: Asked) -> Says:
-    """Answer as a model that understands every role."""
+    """Answer like a model that understands every role."""
     role = role_of(asked)
     if role != "step":
         return says(THOUGHTS[role])
@@ -134,7 +134,7 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
     assert reply.text == "You are Ines."
     assert [each for each in (*mishaps, *reply.mishaps) if each.times] == []
     assert sum(one.calls().values()) == len(chat_server.requests)
-    # these see it all, or its summary
+    # these see the whole of it, or its summary
     assert one.retrieved() or name.startswith(
         ("ltm-", "memorybank", "locomo-incremental")
     )
@@ -171,7 +171,7 @@ CALLS: dict[str, dict[str, int]] = {
     "locomo-incremental": {"summary": 1, "reply": 1},
     "retrieval": {"reply": 1},
 }
-"""By preset, the calls that a question takes which is asked on another day."""
+"""By preset: the calls for a question asked on another day."""
 
 
 def test_a_model_that_was_killed_goes_on_where_it_was(
@@ -212,7 +212,7 @@ def test_the_date_is_that_of_the_conversation(
     assert recent[1]["content"].startswith("[4 days, 0:00:00 ago] My name")
 
 
-# --- What cannot be read.
+# --- Unreadable responses.
 
 TASKS: list[Any] = [
     Queries(message="Who?", last="", count=2),
@@ -305,7 +305,7 @@ def test_words_are_read_generously(
         thinker.close()
 
 
-# --- Tools that a model calls, and answers of no shape.
+# --- Tools that a model calls, and shapeless responses.
 
 
 def test_a_model_that_never_calls_a_tool_gives_empty_replies(
@@ -370,7 +370,7 @@ def test_what_a_failed_message_took_is_counted(
     assert one.usage().input_tokens == chat_server.requests[0].prompt_tokens
 
 
-# --- Vectors of an endpoint.
+# --- Vectors from an endpoint.
 
 
 def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) -> None:
@@ -448,11 +448,11 @@ def test_bad_input_is_told_with_a_way_out(spec: str, said: str) -> None:
         source_of_kind(agent_kinds()["memory"], spec, Field({}, "agent"))
 
 
-# --- Prompts of the user's own.
+# --- Users' own prompts.
 
 
 def rewritten(texts: Any, role: str) -> Any:
-    """Return texts of another wording with the same parts."""
+    """Return texts reworded but with the same parts."""
     if isinstance(texts, dict):
         return {name: rewritten(text, f"{role}.{name}") for name, text in texts.items()}
     parts = re.findall(r"\{(\w+)\}", texts)

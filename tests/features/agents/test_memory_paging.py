@@ -1,4 +1,4 @@
-"""A memory that the agent looks after itself: its tools, its loop, its queue."""
+"""A memory managed by the agent itself: its tools, its loop, its queue."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def made(*steps: Any, query: str = "", **lines: Any) -> tuple[Paging, Script]:
 
 
 def shown(script: Script) -> str:
-    """Return what the tools told in the last step that was asked for."""
+    """Return the tool results shown in the last requested step."""
     return "\n".join(
         message["content"]
         for message in script.asked[-1].messages

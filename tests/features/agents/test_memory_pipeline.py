@@ -1,4 +1,4 @@
-"""Memory systems: what each keeps, finds and shows, within its budget, and that it can be saved at any moment."""
+"""Memory systems: what each keeps, finds and shows within its budget; each can be saved at any moment."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TALK = (
 
 
 class Watched(Rules):
-    """Rules that keep what they were asked."""
+    """Rules that record every task."""
 
     def __init__(self) -> None:
         self.asked: list[Task[Any]] = []
@@ -176,7 +176,7 @@ def test_another_state_is_refused() -> None:
         made("preset=ltm-2").load(made("preset=ltm-3").save())
 
 
-# --- Value and key: what is kept, and what it is found by.
+# --- Value and key: the stored text, and the text it is found by.
 
 
 def found(query: str, message: str, **parameters: Any) -> list[str]:
@@ -205,7 +205,7 @@ def test_what_is_kept_of_a_session_is_found_when_it_is_over(value: str) -> None:
     told(agent, TALK[:2], hours=0.1)
     told(agent, TALK[2:], hours=0.1, start=MONDAY + timedelta(days=1))
     agent.reply("which baker")
-    assert agent.retrieved() == []  # that session still goes on, and is shown whole
+    assert agent.retrieved() == []  # that session is still open, and is shown whole
     agent.tell_time(MONDAY + timedelta(days=2))
     agent.reply("which baker")
 
@@ -280,7 +280,7 @@ def test_what_happened_yesterday_is_found_by_the_day_that_it_happened() -> None:
         [*TALK, ("I am tired.", ""), ("So tired of boats.", "")],
         hours=24,
     )
-    # it was told on the 7th, of the day before
+    # told on the 7th, about the day before
     agent.reply("What boat or canoe did I buy on March 6?")
 
     assert "canoe" in agent.retrieved()[0]
@@ -376,7 +376,7 @@ def test_with_a_notebook_of_no_size_agent_1_replies_as_agent_2_does() -> None:
 
 
 def forgotten(query: str, *, asks: bool = False, days: int = 40) -> list[int]:
-    """Return the days on which one of a hundred memories of the first day was forgotten, one for each."""
+    """Return, for each of a hundred memories of the first day, the day on which it was forgotten."""
     agent = made(
         f"forgetting={query}&recent=0&reading.k=100&reading.budget=16000&key=value&window=64k"
     )
@@ -487,8 +487,8 @@ def test_days_pass_by_tokens_where_the_clock_shows_one_day() -> None:
     assert "summary" not in by_the_clock.calls()
 
 
-# --- As LongMemEval has it: keys from the user's side, dates, notes in the prompt of
-# the reply, queries of keyphrases.
+# --- As in LongMemEval: keys from the user's side, dates, notes in the reply's prompt,
+# keyphrase queries.
 
 
 def test_a_key_of_the_users_side_finds_by_what_the_user_said_and_shows_both_sides() -> (

@@ -1,4 +1,4 @@
-"""Notes are read by rules or a model: which, in which order and form, and from nothing else."""
+"""Reading notes by rules or by a model: their selection, order and form, and nothing beyond them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found: by words, by vectors, by several rankings; pieces of what was said; and what goes wrong."""
+"""Memory search by words, by vectors and by combined rankings; chunks of messages; and errors."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_an_agent_with_vectors_is_saved_and_goes_on(
     assert again.retrieved()[:1] == ["bbbb"]
 
 
-# --- Pieces of what was said.
+# --- Chunks of messages.
 
 
 def test_a_chunk_is_widened_to_whole_lines_also_of_its_neighbours() -> None:
@@ -288,7 +288,7 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
             assert (wide.last, wide.end) >= (span.last, span.end)
 
 
-# --- Times that are spoken of.
+# --- Times mentioned in a message.
 
 
 @pytest.mark.parametrize(

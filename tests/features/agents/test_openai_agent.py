@@ -52,7 +52,7 @@ def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def chat(chat_server: ChatServer) -> Iterator[Callable[..., Any]]:
-    """What makes an agent: `chat("context=200", system="Be kind.")`."""
+    """Create an agent: `chat("context=200", system="Be kind.")`."""
     made: list[Any] = []
 
     def make(query: str = "", kind: str = "openai", **parameters: Any) -> Any:
@@ -86,7 +86,7 @@ def sent(server: ChatServer) -> list[str]:
     return [message["content"] for message in server.requests[-1].messages]
 
 
-# --- what is sent
+# --- requests
 
 
 def test_each_request_holds_the_conversation_so_far(
@@ -206,7 +206,7 @@ def test_after_a_reset_nothing_is_remembered_but_the_system_prompt(
     assert sent(chat_server) == ["Be kind.", "b"]
 
 
-# --- what is cut
+# --- truncation
 
 
 def test_the_oldest_exchanges_are_cut_and_never_the_system_prompt_nor_the_newest_message(
@@ -262,7 +262,7 @@ def test_the_endpoints_own_counts_correct_the_estimate(
     agent.reply("What now?")
     agent.reply("And now?")
     assert 0.9 * kept_share(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
-    # as many as four words have by themselves: 4
+    # the count of four separate words: 4
     assert agent.count_tokens("one two three four") > 6
 
 
@@ -279,11 +279,11 @@ def test_a_prompt_that_is_too_long_is_cut_until_it_fits(
     assert 1 < len(chat_server.requests) <= 1 + SHRINKS
     assert sent(chat_server)[0] == "Be kind."
     assert "Here is number 59 of many." in sent(chat_server)
-    # no more was cut than was needed
+    # no more was cut than needed
     assert chat_server.requests[-1].prompt_tokens > 150
     before = len(chat_server.requests)
     agent.reply("And now?")
-    assert len(chat_server.requests) == before + 1  # it has learned how much fits
+    assert len(chat_server.requests) == before + 1  # it has learned the limit
 
 
 def test_a_message_that_never_fits_is_a_fault(
@@ -406,7 +406,7 @@ def test_the_response_limit_goes_by_the_name_that_the_model_takes(
         agent.reply("b")
 
 
-# --- what comes back
+# --- responses
 
 
 def test_the_endpoints_counts_are_reported_with_cached_tokens(
@@ -508,7 +508,7 @@ def test_what_is_no_answer_is_a_fault_and_leaves_the_conversation_as_it_was(
     with pytest.raises(error, match=text):
         agent.reply("b")
     assert _shown(agent) == before
-    assert len(chat_server.requests) == 2  # nobody but the caller sends anything again
+    assert len(chat_server.requests) == 2  # only the caller retries
     agent.reply("c")
     assert sent(chat_server) == ["a", "Understood.", "c"]
 

@@ -1,4 +1,4 @@
-"""What a spec of a chat model says, and what is refused before anything is sent."""
+"""Specs of chat models, and refusals before any request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does without POSIX: each fallback is taken here with the platform faked, whatever machine runs the tests.
+"""Platforms without POSIX: each fallback is taken with the platform faked, on any machine.
 
 `mypy --platform win32`, which `.ci/run` calls, shows that no other call needs one.
 """
@@ -28,7 +28,7 @@ from pytest_ltm.modes.concurrency import allow_files
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have our own code take the machine for one with Windows."""
+    """Make our own code believe that it runs on Windows."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(line_process, "HAS_GUARD", False)
 

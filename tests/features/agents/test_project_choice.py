@@ -1,4 +1,4 @@
-"""What `ltm try` and `ltm init` take for the bot of a project, and what they say of what is nearly one."""
+"""How `ltm try` and `ltm init` choose a project's bot, and their messages about near misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reader keeps that nobody else understands: it is found by its words, and quickly."""
+"""The reader stores texts that no rule understands, and finds them quickly by their words."""
 
 from __future__ import annotations
 

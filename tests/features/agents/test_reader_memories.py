@@ -49,7 +49,7 @@ def test_bm25_does_not_see_an_old_exchange_without_common_words() -> None:
 def test_bm25_sees_no_more_tokens_than_it_may() -> None:
     memory = filled("bm25", "100", 200)
     ask(memory, "nothing about filler talk")
-    assert 5 <= len(seen(memory, 201)) <= 15  # about 8 tokens an exchange
+    assert 5 <= len(seen(memory, 201)) <= 15  # about 8 tokens per exchange
 
 
 def test_bm25_always_sees_the_newest_exchanges() -> None:

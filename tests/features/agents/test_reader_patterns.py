@@ -1,4 +1,4 @@
-"""The reader's patterns: all that its modules name are in the file, and all in the file are named."""
+"""The reader's patterns: those named in its modules and those in the file are the same."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def definition(row: dict[str, Any], name: str) -> Definition:
         return from_published(
             Field({key: row[key] for key in SCRIPT}, row["path"]), name
         )
-    steps: list[Step] = []  # version 1: waits of time only matter here
+    steps: list[Step] = []  # in version 1 only waits of time matter here
     for text, asked, seconds in zip(  # noqa: B905 - see Jokes
         row["script"], row["is_question"], row["time_jumps"]
     ):

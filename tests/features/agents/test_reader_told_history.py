@@ -1,4 +1,4 @@
-"""The embedded reader and open questions about a told history."""
+"""The embedded reader and open questions about a history that it was told."""
 
 from __future__ import annotations
 

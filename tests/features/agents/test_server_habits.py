@@ -1,4 +1,4 @@
-"""What servers do that imitate OpenAI's: each of the habits, over real HTTP on loopback."""
+"""Behaviours of servers that imitate OpenAI's, each over real HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_a_habit_of_servers_is_understood(
     if habit.requests is not None:
         assert len(chat_server.requests) == habit.requests
     before = len(chat_server.requests)
-    assert agent.reply("And now?").text == "Teal."  # the conversation goes on
-    # what was learned is not asked again
+    assert agent.reply("And now?").text == "Teal."  # the conversation continues
+    # a learned limitation is not probed again
     assert habit.requests is None or len(chat_server.requests) == before + 1
     assert not habit.thoughts or habit.thoughts not in str(
         chat_server.requests[-1].messages
@@ -86,19 +86,19 @@ def test_a_server_that_counts_far_less_than_it_was_sent_is_noticed(
             f"Here is number {number} of many, and some more words.",
             "That is noted, be assured.",
         )
-    chat_server.count = lambda _: 0  # with its frames about 700 tokens of 4,000
+    chat_server.count = lambda _: 0  # with its framing about 700 tokens of 4,000
     assert [mishap.what for mishap in agent.reply("Which colour?").mishaps] == [
         CUT_SILENTLY
     ]
     agent.close()
 
 
-# --- what a hostile server does with a body, or an address
+# --- hostile bodies and addresses
 
 
 @contextmanager
 def answering(body: bytes, status: int = 200, **headers: str) -> Iterator[str]:
-    """The address of a server that always answers so."""
+    """Yield the address of a server with a constant response."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -110,13 +110,13 @@ def answering(body: bytes, status: int = 200, **headers: str) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Be quiet."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, *_: Any) -> None:
-            """Clients that hang up are part of the tests."""
+            """Ignore errors: some tests hang up on purpose."""
 
     server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

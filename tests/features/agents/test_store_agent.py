@@ -1,4 +1,4 @@
-"""`store:pkg.mod:Class`: a memory that is not an agent, read by rules; and what is said of one that misbehaves."""
+"""`store:pkg.mod:Class`: a memory store that is not an agent, read by rules; and messages about misbehaving stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users, sessions and hours reach a store by each way it may take them; what it serves to others fails an example."""
+"""Users, sessions and times reach a store by every signature it may have; serving them to others fails an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `http:` and `cmd:` agents tell of ends and errors is sorted as that of a model is."""
+"""Ends and errors reported by `http:` and `cmd:` agents are classified like those of models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Asker = Callable[[dict[str, Any]], str]
 
 
 def account_of_answer(agent: Any) -> str:
-    """Return the account of what an agent answers, and whether it may pass."""
+    """Return the account of an agent's reply, and whether its fault is transient."""
     caller = AgentCaller(agent, timeout=30)
     try:
         reply = caller.ask("Where do I live?")

@@ -1,4 +1,4 @@
-"""A leak is another user's value that a reply asserts in any words; chance, and one's own values, are none."""
+"""A leak is a reply that asserts another user's value in any words; chance and the user's own values are not leaks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HARMLESS = (
 
 
 def told_by_two(seed: int) -> tuple[ToldSentences, list[Fact], list[Fact]]:
-    """Return what ann and bo told of the same things, each with values of their own."""
+    """Return the same topics told by ann and by bo, each with their own values."""
     maker = FactMaker(Random(seed))
     mine = maker.facts(6)
     theirs = [fact.renamed(maker.value()) for fact in mine]
@@ -60,7 +60,7 @@ def test_another_users_value_in_other_words_is_a_leak(seed: int, form: str) -> N
 @given(seed=st.integers(0, 10**6), form=st.sampled_from(PARAPHRASES + HARMLESS))
 @settings(max_examples=170, deadline=None)
 def test_ones_own_values_guesses_and_refusals_are_no_leak(seed: int, form: str) -> None:
-    """Six replies for each draw: more than a thousand, and not one alarm."""
+    """Six replies per draw, more than a thousand in total, without a false alarm."""
     told, mine, theirs = told_by_two(seed)
     for own, other in zip(mine, theirs, strict=True):
         meant = other if form in HARMLESS else own

@@ -1,4 +1,4 @@
-"""BM25 of the embedded reader: what it ranks, as another implementation does."""
+"""BM25 of the embedded reader ranks like another implementation."""
 
 from __future__ import annotations
 

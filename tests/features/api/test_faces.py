@@ -1,4 +1,4 @@
-"""The faces of the core: all that they name is there when it is used, and is the core's own."""
+"""The public modules in front of the core: every name they list resolves lazily to the core's own object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ltm lab badge`: what it says can be believed, and no name can do anything in it."""
+"""`ltm lab badge`: its claims are justified, and no name can inject anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN = "20260101-080000-aaaa"
 
 @pytest.fixture
 def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder `.ltm` of the project in which the command is typed."""
+    """The project's `.ltm` folder, with the project as working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / ".ltm"
 
@@ -209,7 +209,7 @@ def test_the_svg_says_the_same_and_needs_nothing_else(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted({*HOSTILE} - {"half a surrogate"})
-)  # which makes a summary that is not JSON
+)  # which makes the summary invalid JSON
 def test_hostile_names_change_nothing_in_the_svg(
     ltm: Path, tmp_path: Path, name: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Bundles from strangers: whatever a zip tries, nothing is written outside, and the reason is said."""
+"""Bundles from untrusted sources: whatever the zip contains, nothing is written outside, and the reason is given."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_files_that_the_manifest_does_not_list_or_that_are_missing_are_named(
     assert not (tmp_path / "into" / "r" / "run.json").exists()
 
 
-# --- texts by their places
+# --- texts by their positions
 
 
 def test_texts_of_a_data_set_are_cut_and_joined() -> None:

@@ -1,4 +1,4 @@
-"""Does an agent know the published texts? What is compared, and when that is worth a look."""
+"""Whether an agent knows the published texts: the comparison, and when its result is worth a look."""
 
 from __future__ import annotations
 

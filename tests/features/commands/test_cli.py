@@ -1,4 +1,4 @@
-"""`ltm`: its commands, and what it says to what it does not understand."""
+"""`ltm`: its commands, and its messages about invalid input."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pytest_ltm.gate.sides import save_baseline
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two baselines, in which the command is typed."""
+    """A folder with two baselines, as working directory."""
     monkeypatch.chdir(tmp_path)
     save_baseline(
         side(held(FULL), held(FULL, span="32k")),

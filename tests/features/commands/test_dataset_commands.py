@@ -1,4 +1,4 @@
-"""The commands that score files of answers: what they print, and what they refuse."""
+"""The commands that score files of answers: output and refusals."""
 
 from __future__ import annotations
 

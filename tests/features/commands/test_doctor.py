@@ -282,7 +282,7 @@ def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_pack
         re.split(r"\W*[<>=;]\W*", line, maxsplit=1)
         for line in requires("pytest-ltm") or ()
     ]
-    # the extra of other extras
+    # the extra made of other extras
     wanted = [line for line in wanted if not line[0].startswith("pytest-ltm[")]
     needed = {
         name

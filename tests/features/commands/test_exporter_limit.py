@@ -1,4 +1,4 @@
-"""`ltm export` does not wait for ever for the exporter of a feature."""
+"""`ltm export` limits the time of a feature's exporter."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def commands(root: Path) -> list[str]:
 
 
 def init_own_bot(folder: Path, library: str) -> None:
-    """Write a library's stand-in, make it another program, and have it played."""
+    """Write a stand-in for a library, turn it into another program, and have it played."""
     assert main(["init", f"--from={library}"]) == 0
     [path] = [*folder.glob("ltm_*.py")]
     path.write_text(f"{path.read_text()}# mine\n")
@@ -468,7 +468,7 @@ BREAKS = {
     "stale": (1, "gate: regressed"),
     "": (0, "gate: passed"),
 }
-"""By what was done to the memory: what the workflow exits with, and says. The last: nothing."""
+"""By damage to the memory: exit status and message of the workflow; the last one is undamaged."""
 
 
 @NIGHTLY

@@ -1,4 +1,4 @@
-"""longmemeval-score with official files: joining, labels; and what is refused."""
+"""longmemeval-score with official files: joining, labels, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ltm mcp`, asked by a real MCP client over stdio."""
+"""`ltm mcp`, called by a real MCP client over stdio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Call = tuple[str, dict[str, Any]]
 def ask(
     folder: Path, *calls: Call, options: Sequence[str] = ()
 ) -> list[tuple[bool, str]]:
-    """Call the tools of a server that runs in a folder; return of each whether it refused, and its text."""
+    """Call the tools of a server in a folder; return for each whether it refused, and its text."""
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
     async def talk() -> list[tuple[bool, str]]:
@@ -60,7 +60,7 @@ def ask(
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with two runs: the second has lost a mark."""
+    """A folder with two runs, the second of which has lost a mark."""
     write_run(
         tmp_path / ".ltm" / "runs" / "r1", held([played(), played("jokes", first=4)])
     )

@@ -45,7 +45,7 @@ def write(
     ended: str = "complete",
     **said: Any,
 ) -> Path:
-    """Write a run with these conversations, `agent~span~trial`, of one example each."""
+    """Write a run with these conversations (`agent~span~trial`) of one example each."""
     for name in names:
         agent, span, trial = name.split("~")
         tokens = int(span.removesuffix("k")) * 1_000
@@ -96,7 +96,7 @@ def write(
 
 @pytest.fixture
 def merge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Merge:
-    """Merge runs into `<tmp>/all`; return status, what was printed, and what was printed to stderr."""
+    """Merge runs into `<tmp>/all`; return exit status, stdout and stderr."""
 
     def merged(*runs: Path) -> tuple[int, str, str]:
         status = main(["merge", *map(str, runs), "-o", str(tmp_path / "all")])
@@ -308,7 +308,7 @@ def test_amendments_that_contradict_each_other_are_refused(
             path, run.result, run.result.scenarios[0].nodeid, amendment
         )
 
-    # The results differ as amended; and if they did not, the reasons would.
+    # The results differ because of the amendment; otherwise the reasons would differ.
     assert merge(*runs)[0] == 2
 
 

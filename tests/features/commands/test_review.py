@@ -1,4 +1,4 @@
-"""`ltm lab review`: which verdicts deserve a look, and why."""
+"""`ltm lab review`: the verdicts that deserve a look, with reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_ltm.records.amendments import Amendment
 def run_of(
     tmp_path: Path, *rows: ScenarioResult, expected: dict[str, Any] | None = None
 ) -> Path:
-    """Return a run folder; `expected`: what definitions say, by example."""
+    """Return a run folder; `expected`: by example, the expectation in its definition."""
     path = write_run(tmp_path / "run", held(rows), journals=False)
     planned = [
         {

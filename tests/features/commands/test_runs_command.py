@@ -1,4 +1,4 @@
-"""`ltm runs`: a line for each run, whatever its folder holds."""
+"""`ltm runs`: a line per run, whatever its folder contains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAID: list[Event] = [
 
 @pytest.fixture
 def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder `.ltm` of the project in which the command is typed."""
+    """The project's `.ltm` folder, with the project as working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / ".ltm" / "runs").mkdir(parents=True)
@@ -39,7 +39,7 @@ def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 def begun(
     ltm: Path, name: str, *said: Event, capability: str = "AcceptsHistory"
 ) -> Path:
-    """Write a run whose process ended in the middle."""
+    """Write a run whose process ended halfway."""
     run = ltm / "runs" / name
     (run / "bot~2k~0").mkdir(parents=True)
     write(

@@ -1,4 +1,4 @@
-"""`ltm show`: the examples of a run, and one of them as a chat."""
+"""`ltm show`: the examples of a run, or one of them as a chat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ltm.records.amendments import Amendment, amend_verdict
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of two agents; the first failed an example."""
+    """A run of two agents, the first of which failed an example."""
     monkeypatch.setenv("COLUMNS", "100")
     first = held(
         [played(score=0.0, reason="does not name 'ochre'"), played("jokes", first=4)]
@@ -251,7 +251,7 @@ def test_hostile_texts_drive_no_terminal_and_fit(
     item = next(row for row in read_run(run).result.scenarios if row.score == 0.5)
     for words in ([], [item.nodeid, f"--agent={item.agent}"]):
         if main(["show", str(run), *words]) == 2:
-            # both have the same text for a node id
+            # both have the same text as node id
             assert "means 2 items" in capsys.readouterr().err
         else:
             output = capsys.readouterr().out

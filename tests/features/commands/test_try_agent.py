@@ -1,4 +1,4 @@
-"""`ltm try`: six conversations with any kind of bot, what they show in words, and how far back it reaches."""
+"""`ltm try`: six conversations with any kind of bot, findings in words, and the reach of its memory."""
 
 from __future__ import annotations
 

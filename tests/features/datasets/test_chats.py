@@ -1,4 +1,4 @@
-"""Chats as people download them, split into sessions; and the commands."""
+"""Chat exports as users download them, split into sessions; and the commands."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def test_what_has_no_known_form_is_refused_with_the_way_out(tmp_path: Path) -> N
 def told(
     tmp_path: Path, name: str, content: Any, **more: Any
 ) -> list[tuple[str, str, str]]:
-    """Return role, name and text of all turns of an export whose layout its content tells."""
+    """Return role, name and text of all turns of an export, whose layout is detected from its content."""
     path = tmp_path / name
     rows = (
         content if isinstance(content, list) and name.endswith(".jsonl") else [content]
@@ -1006,7 +1006,7 @@ def written_export(tmp_path: Path, name: str, content: Any) -> Path:
 
 
 def paths_of(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the ways to all fields in a value."""
+    """Return the paths to all fields of a value."""
     if isinstance(value, list):
         return [
             one

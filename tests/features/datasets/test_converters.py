@@ -1,4 +1,4 @@
-"""Converters: files in the form of other benchmarks, invented here, as the interchange; and what is wrong with them."""
+"""Converters from other benchmarks' files (invented here) to the interchange format, and their errors."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ FILES: dict[str, dict[str, Any]] = {
         ],
     },
 }
-"""Of each kind its files, a row for each line."""
+"""By kind: its files, with a row per line."""
 
 
 def write_files(folder: Path, files: dict[str, Any]) -> Path:
@@ -325,13 +325,13 @@ def test_longmemeval_v2_tells_states_and_asks_by_its_rules(folder: Path) -> None
     assert asked["q3"].parameters["never_told"] is True
 
 
-# --- what is wrong with files of others: every field missing, and of a wrong type
+# --- faulty files: every field missing, or of a wrong type
 
 IGNORED = {"batch_number", "index", "question_type"}
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the ways to all fields in a value, the first of each list only."""
+    """Return the paths to all fields of a value, using only the first entry of each list."""
     if isinstance(value, list):
         return paths_of(value[0], (*path, 0)) if value else []
     if not isinstance(value, dict):
@@ -355,7 +355,7 @@ CASES = [
 def changed(
     kind: str, name: str, row: int, way: tuple[Any, ...], *value: Any
 ) -> dict[str, Any]:
-    """Return the files of a kind in which one field is missing, or has another value."""
+    """Return a kind's files with one field missing or changed."""
     files = copy.deepcopy(FILES[kind])
     part: Any = files[name][row]
     for step in way[:-1]:
@@ -623,7 +623,7 @@ def test_data_sets_with_suites_of_their_own_are_converted_as_well(
     assert LOGS.open(out, {}, seed=0).told("c1" if kind == "locomo" else "r1").history
 
 
-# --- Rows that cannot be read, shapes of published files, and where they come from.
+# --- Unreadable rows, shapes of published files, and their sources.
 
 
 def test_one_row_that_cannot_be_read_never_costs_the_folder(tmp_path: Path) -> None:
@@ -765,7 +765,7 @@ def test_the_official_protocol_makes_the_published_figure_the_score(
 ) -> None:
     suite = KINDS["longmemeval-v2"].open(folder, {"protocol": protocol}, seed=0)
     score = LogsAnswer(questions(suite)["q1"])
-    # more than the two phrases in a box: right for the published rule, not for ours
+    # more than the two boxed phrases: correct by the published rule, not by ours
     reply = "\\boxed{Save, Send, Undo}"
     verdict = score([reply])
     assert isinstance(verdict, Score)

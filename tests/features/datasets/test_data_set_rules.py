@@ -1,4 +1,4 @@
-"""The rules of both data sets against labelled answers, and against wrong answers made from right ones."""
+"""The rules of both data sets on labelled answers, and on wrong answers derived from correct ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def wrong_answers(
 
 
 def passing(rows: list[dict[str, Any]]) -> tuple[Counter[str], list[str]]:
-    """Return how many wrong answers of each way were tried, and those that passed."""
+    """Return the number of wrong answers tried of each kind, and those that passed."""
     tried, passed = Counter[str](), []
     for row in rows:
         for way, answer in wrong_answers(row, rows):

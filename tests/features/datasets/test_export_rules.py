@@ -1,4 +1,4 @@
-"""Rules that hold for every converter of exports: forms, branches, channels, calendars, forwarded texts."""
+"""Rules for every converter of exports: layouts, branches, channels, calendars, forwarded texts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def texts_of(path: Path, counts: Counter[str] | None = None) -> list[str]:
     ]
 
 
-# --- Forms.
+# --- Layouts.
 
 
 def object_with(fields: Sequence[str]) -> dict[str, Any]:
@@ -454,7 +454,7 @@ def test_a_table_of_something_else_is_no_chat(tmp_path: Path, rows: list[str]) -
 
 
 def said_in(path: Path) -> list[tuple[str, str]]:
-    """Return who said what, in an export whose form its content tells."""
+    """Return speaker and text of each message in an export, whose layout is detected from its content."""
     histories = read_chats([path], "", Splitting(), Counter())
     return [
         (turn.name or turn.role, turn.content)

@@ -1,4 +1,4 @@
-"""The interchange: its schema, what each of its fields does when it is played, and its scores."""
+"""The interchange format: its schema, the effect of each field when played, and its scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule for free text on adversarial questions, and how it differs from the official phrases."""
+"""The rule for free-text answers to adversarial questions, and its differences from the official phrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of one answer, and the figures beside it."""
+"""The score of one answer, and its additional figures."""
 
 from __future__ import annotations
 

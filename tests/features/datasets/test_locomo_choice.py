@@ -1,4 +1,4 @@
-"""Which of two choices an answer takes, however it says so."""
+"""Which of two choices an answer selects, however it is worded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How LoCoMo's sessions are told: by date, speakers named, photos in words, and nothing that gives answers away."""
+"""The delivery of LoCoMo's sessions: by date, with speakers and photo captions, and without any hint at answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_nothing_that_leaks_an_answer_is_ever_said(
     questions = [getattr(step, "text", "") for step in asked]
 
     assert SECRET not in " ".join([*said, *questions])
-    # a gold answer that nobody says
+    # a gold answer that no one says
     assert not any("19 April" in text for text in (*said, *questions))
     assert not any("img.test" in text for text in said)
 
@@ -159,7 +159,7 @@ def test_each_sample_is_a_conversation_of_its_own(tmp_path: Path) -> None:
 
 
 class Looks:
-    """Takes images, and could be told a history."""
+    """Takes images, and accepts a history."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, list[bytes]]] = []

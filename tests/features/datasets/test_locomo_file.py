@@ -1,4 +1,4 @@
-"""Reading LoCoMo files: layouts, oddities that are noted, and errors that say where."""
+"""Reading LoCoMo files: layouts, warnings about oddities, and errors with their position."""
 
 from __future__ import annotations
 
@@ -318,7 +318,7 @@ def test_the_published_file_is_known_and_whole() -> None:
     assert sum(len(sample.questions) for sample in data.samples) == 1986
     odd = [note for note in data.notes if "evidence '" in note]
     assert len(odd) == 9
-    # D:11:26 means D11:26, which is there
+    # D:11:26 means D11:26, which exists
     assert sum("points to no turn" in note for note in odd) == 3
 
 

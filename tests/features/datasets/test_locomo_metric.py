@@ -1,4 +1,4 @@
-"""The official F1 of LoCoMo: its rules one by one, then every published row."""
+"""The official F1 of LoCoMo: its rules individually, then every published row."""
 
 from __future__ import annotations
 

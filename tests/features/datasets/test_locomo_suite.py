@@ -1,4 +1,4 @@
-"""LoCoMo as a suite: options, ways of asking, what each question waits for, corrections."""
+"""LoCoMo as a suite: options, ways of asking, waits of each question, corrections."""
 
 from __future__ import annotations
 

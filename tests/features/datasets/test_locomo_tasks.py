@@ -1,4 +1,4 @@
-"""LoCoMo's other tasks: which examples there are, what they wait for, how their answers are scored."""
+"""LoCoMo's other tasks: their examples, waits and scores."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def summary(gold: list[str] | None = None) -> Definition:
 
 
 class Matching:
-    """Supports what a gold line says word for word; calls every error a wrong speaker."""
+    """Labels facts that a gold line states word for word as supported, and every error as a wrong speaker."""
 
     def assess(self, inquiry: Inquiry, /) -> str:
         parts = inquiry.parts
@@ -250,7 +250,7 @@ def test_what_the_agent_wrote_is_fenced_in_every_prompt_about_events() -> None:
         for inquiry in judge.asked
         if inquiry.parts["answer"] != "\n".join(summary().expected)
     ]
-    # the gold events are taken apart, too
+    # the gold events are decomposed, too
     assert len(of_the_agent) == len(judge.asked) - 1
     assert all(
         re.search(r"<<<<<[^\n]*\n[^<]*Ines flies", inquiry.text)

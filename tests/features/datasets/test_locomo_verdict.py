@@ -1,4 +1,4 @@
-"""Strict verdicts without a model: what passes, what does not, and what is left to a judge."""
+"""Strict verdicts without a model: passes, failures, and answers left to a judge."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_what_may_be_meant_alike_is_open(
 @pytest.mark.parametrize(
     ("question", "gold", "said"),
     [
-        # what is dated by the day on which it was told
+        # dated by the day on which it was told
         (
             "When did Olga move?",
             "The week before 6 July 2023",
@@ -295,11 +295,11 @@ def test_what_may_be_meant_alike_is_open(
             "Friday before 7 July 2023",
             "Last Friday (7 July 2023)",
         ),
-        # what has no name of its own, or is one of several
+        # without a name of its own, or one of several
         ("What did Olga do?", "tried out a kayak", "She went on the river."),
         ("What could Olga be?", "Nurse or a similar job", "A physiotherapist."),
         ("Is Olga shy?", "Somewhat, among strangers", "She would not be called that."),
-        # an answer beside the words of a refusal
+        # an answer next to a refusal
         (
             "How old is Olga?",
             "30 or less",
@@ -316,7 +316,7 @@ def test_what_may_be_meant_alike_is_open(
             "Confused",
             "They were confused and did not like it.",
         ),
-        # two things that may hold together
+        # two values that may both be true
         ("How does Olga travel?", "by bike", "By bike or on foot."),
     ],
 )

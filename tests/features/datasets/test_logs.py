@@ -1,4 +1,4 @@
-"""Logs of one's own: what a file may say, what is told and asked, and the verdicts."""
+"""Users' own logs: the contents of a file, the messages and questions made from it, and the verdicts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def the_only(suite: LogsSuite, entry: str = "question") -> Definition:
     return suite.definition(entry, thread, example)
 
 
-# --- what is told and asked
+# --- messages and questions
 
 
 def test_rounds_are_told_with_both_sides_and_people_by_name(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_the_fingerprint_changes_with_the_sessions_and_not_with_the_order_of_lin
     assert opened(path, MON, CAT).told("all").described != described[0]
 
 
-# --- what is wrong with a file: found before anything is sent, with its line
+# --- errors in a file: found before anything is sent, with their line
 
 FAULTS = {
     "no kind of line": ([{"date": "2026-03-02"}], ":1: expected either a session"),

@@ -1,4 +1,4 @@
-"""Redaction of logs: what is taken out, what stays, and that sessions, questions and gold answers still fit."""
+"""Redaction of logs: what is removed, what stays; sessions, questions and gold answers remain consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts on LongMemEval's answers: rules first, a judge for the rest or for all; retrieval beside them."""
+"""Verdicts on LongMemEval's answers: rules first, a judge for the rest or for all; and retrieval figures."""
 
 from __future__ import annotations
 

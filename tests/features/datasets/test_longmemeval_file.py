@@ -1,4 +1,4 @@
-"""Reading LongMemEval files: what is accepted, what is refused, and what is remembered between runs."""
+"""Reading LongMemEval files: accepted and refused input, and the cache between runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The retrieval metrics of LongMemEval: their oddities one by one, then every published vector."""
+"""The retrieval metrics of LongMemEval: their oddities individually, then every published vector."""
 
 from __future__ import annotations
 

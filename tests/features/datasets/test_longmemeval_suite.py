@@ -1,4 +1,4 @@
-"""LongMemEval as a suite: selection, own and shared histories, when each question is asked."""
+"""LongMemEval as a suite: selection, separate and shared histories, and the time of each question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How LongMemEval's histories are told: rounds, dates, one history for a question and one for many."""
+"""The delivery of LongMemEval's histories: rounds, dates, one history per question or one for many."""
 
 from __future__ import annotations
 

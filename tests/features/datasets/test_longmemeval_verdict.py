@@ -1,4 +1,4 @@
-"""Rule-based verdicts on LongMemEval answers: rule by rule, then their agreement with published judges."""
+"""Rule-based verdicts on LongMemEval answers: each rule, then the agreement with published judges."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Our figures equal those of the authors' published scorers, on pairs that a machine makes.
+"""Our figures equal those of the authors' published scorers on generated pairs.
 
-The published code is not part of the project. LTM_OFFICIAL names a folder that holds it, one folder for each set
-(beam, halumem, locomo, longmemeval, longmemeval-v2, memoryagentbench); without it these tests are skipped.
+The published code is not part of the project. LTM_OFFICIAL names a folder that holds
+it, one folder for each set (beam, halumem, locomo, longmemeval, longmemeval-v2,
+memoryagentbench); without it these tests are skipped.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pytest_ltm.datasets.official import (
 from pytest_ltm.datasets.prompt_file import fill_verbatim, load_prompts
 from pytest_ltm.evaluators import official_claims
 
-# The published code leaves files open, and divides where nothing is.
+# The published code leaves files open and divides by zero.
 pytestmark = pytest.mark.filterwarnings("ignore")
 OFFICIAL = os.environ.get("LTM_OFFICIAL", "")
 PAIRS = 10_000
@@ -49,11 +50,11 @@ def near(ours: float, theirs: float) -> bool:
     return abs(ours - theirs) < 1e-9
 
 
-# --- The published code, with stubs for what it imports and these functions do not need.
+# --- The published code, with stubs for imports that these functions do not need.
 
 
 class Anything:
-    """Has every attribute, can be called, and holds nothing."""
+    """Has every attribute, can be called, and is empty."""
 
     def __getattr__(self, name: str) -> Anything:
         if name.startswith("__"):
@@ -68,7 +69,7 @@ class Anything:
 
 
 class Stub(ModuleType):
-    """A module of which every attribute is there."""
+    """A module that has every attribute."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -96,13 +97,13 @@ NLTK = ("nltk", "nltk.translate", "nltk.translate.bleu_score")
 
 @pytest.fixture
 def official(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """Return a function that loads a file of the published code; the test is skipped where there is none."""
+    """Return a function that loads a file of the published code; skip the test if there is none."""
 
     def load(name: str) -> Any:
         path = Path(OFFICIAL, name)
         if not OFFICIAL or not path.is_file():
             pytest.skip(f"{name}: {ABSENT}")
-        # the stemmer of LoCoMo is needed; the others would download data
+        # LoCoMo's stemmer is needed; the others would download data
         for stub in STUBBED if name.startswith("locomo") else (*STUBBED, *NLTK):
             monkeypatch.setitem(sys.modules, stub, Stub(stub))
         spec = importlib.util.spec_from_file_location("official_code", path)
@@ -115,7 +116,7 @@ def official(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
     return load
 
 
-# --- Texts made by machine: words that repeat, with what scorers treat apart.
+# --- Generated texts: repeated words, with everything that scorers treat specially.
 
 WORDS = [
     "a",
@@ -170,7 +171,7 @@ def some_text(rng: random.Random, most: int = 7) -> str:
 
 
 def text_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Yield answers and gold answers, of which many share words, or are one in another dress."""
+    """Yield answers and gold answers, many of which share words or differ only in form."""
     rng = random.Random(seed)
     for _ in range(PAIRS):
         gold = some_text(rng, 4)
@@ -390,7 +391,7 @@ def test_beam_claims(
     rng = random.Random(6)
 
     class Model:
-        """Grades as it is told."""
+        """Gives prepared grades."""
 
         def __init__(self, grades: list[float]) -> None:
             self.grades = list(grades)
@@ -479,7 +480,7 @@ def test_halumem_answers(official: Callable[[str], Any]) -> None:
     assert near(overall.right / len(records), sums["correct_qa_ratio(all)"])
 
 
-# --- What can be tested without the published code.
+# --- Tests that do not need the published code.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prompts are read from the code of a benchmark's authors: what fills a text in says what it is for."""
+"""Prompts are read from the code of a benchmark's authors, whose variable names tell the purpose of each part."""
 
 from __future__ import annotations
 

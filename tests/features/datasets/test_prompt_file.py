@@ -1,4 +1,4 @@
-"""The prompts of a user's file are used word for word, and stand in plan and report."""
+"""The prompts of a user's file are used word for word, and appear in plan and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations of the published benchmark as suites; all of them here are our own, in the published schema."""
+"""Configurations of the published benchmark as suites; all of them are our own, in the published schema."""
 
 from __future__ import annotations
 

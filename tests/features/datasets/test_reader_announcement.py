@@ -1,4 +1,4 @@
-"""The message that opens a conversation says nothing that anybody would look for."""
+"""The message that opens a conversation contains nothing that a question could ask for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def retrieved(first: str, *, begun: bool = False) -> list[str]:
 @pytest.mark.parametrize("first", OPENINGS)
 def test_the_opening_message_takes_no_place_among_the_best_matches(first: str) -> None:
     assert [text.partition(" Ines")[0] for text in retrieved(first)] == [DATE]
-    # what is said later may be looked for
+    # later messages may be asked for
     assert len(retrieved(first, begun=True)) == 2
 
 

@@ -1,4 +1,4 @@
-"""Rule-based verdicts on answers of our own invention, which no rule was made for: what is decided is right."""
+"""Rule-based verdicts on invented answers that no rule was fitted to: those decided are right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETS = ("first", "second", "third", "fourth")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An answer and whether it is right: `+`, `-`; `?` if no rule can tell, `~` if it can be seen either way."""
+    """An answer with its label: `+` right, `-` wrong, `?` undecidable by rules, `~` arguable."""
 
     kind: str
     question: str
@@ -52,7 +52,7 @@ def rows(name: str) -> Iterator[Row]:
 
 
 def wrong(name: str) -> list[str]:
-    """Return the answers on which a rule decides, and wrongly."""
+    """Return the answers that a rule decides wrongly."""
     return [
         row.answer
         for row in rows(name)

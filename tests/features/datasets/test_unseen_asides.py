@@ -1,4 +1,4 @@
-"""Which answers that name the expected value and mean another one pass, of forms that no rule was made for."""
+"""Answers that name the expected value but assert another, in forms that no rule was fitted to: how many pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
 
 
 class Asked(NamedTuple):
-    """A question, its expected value, another one, and a clause with room for either, or what the values are of."""
+    """A question with its expected value, another value, and a clause with room for either, or the values' topics."""
 
     kind: str
     question: str
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     other_topic: str = ""
 
     def fill_form(self, form: str, *, draw: int = 0) -> str:
-        """Return the answer of a form to this question, each `<this|that>` drawn."""
+        """Return a form filled in for this question, choosing one of each `<this|that>` at random."""
         chance = random.Random(f"{form} {self.question} {draw}")
         form = CHOICE.sub(lambda found: chance.choice(found[1].split("|")), form)
         values = {
@@ -88,7 +88,7 @@ SHARES |= {"fifth": 0.0, "fifth_held": 0.006, "sixth": 0.0}
 
 
 def verdicts(name: str, *, draws: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield each form with the verdict on its answers to each question."""
+    """Yield each form with the verdict on its answer to each question."""
     asked_of = QUESTIONS.get(name.removeprefix("right_"), FIRST_QUESTIONS)
     for form, asked, draw in product(lines(name), asked_of, range(draws)):
         yield form, asked.rule_on(asked.fill_form(form, draw=draw)).verdict
@@ -97,7 +97,7 @@ def verdicts(name: str, *, draws: int = 1) -> Iterator[tuple[str, str]]:
 def test_the_forms_are_many_and_none_is_there_twice() -> None:
     forms = [form for name in SHARES for form in lines(name)]
 
-    # one form occurred to two authors
+    # two authors wrote the same form once
     assert len(set(forms)) == len(forms) - 1 == 578
     assert len(FIRST_QUESTIONS) == 24
     assert {len(asked_of) for asked_of in QUESTIONS.values()} == {12, 18}

@@ -1,4 +1,4 @@
-"""The metrics of other benchmarks, each against values worked out by hand."""
+"""The metrics of other benchmarks, each against values computed by hand."""
 
 from __future__ import annotations
 

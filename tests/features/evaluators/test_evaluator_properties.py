@@ -1,4 +1,4 @@
-"""Any reply gets a verdict: no exception, no super-linear time, nothing for silence and echo."""
+"""Every reply gets a verdict in linear time without an exception; silence and echo earn nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Rule = Callable[[Sequence[str]], Score | Unscored]
 
 
 def families(scoring: Any) -> list[tuple[Rule, tuple[str, ...]]]:
-    """Return an evaluator of each family, and the questions that its scenario asks."""
+    """Return an evaluator of each family, with the questions of its scenario."""
     return [
         (NamesColour("Ochre", scoring), ("What is my favourite colour?",)),
         (

@@ -1,4 +1,4 @@
-"""Where the rules cannot tell, a judge is asked about that very reply; where they can, nobody is."""
+"""A judge is asked about exactly those replies that the rules cannot decide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_ltm.testing import FakeJudge
 
 @dataclass
 class Waiting:
-    """A judge that gives a prepared grade for each prompt and notes what it was asked."""
+    """A judge with a prepared grade per prompt, which records its calls."""
 
     grades: dict[str, str]
     asked: list[Inquiry] = field(default_factory=list)

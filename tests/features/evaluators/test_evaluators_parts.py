@@ -1,4 +1,4 @@
-"""What evaluators of several parts share: the score, and the answer that is shown for it."""
+"""Evaluators of several parts: the common score, and the answer shown as evidence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _product(parts: Mapping[str, Sequence[RuleCheck]]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Brief(Ruled):
-    """An evaluator of no answers."""
+    """An evaluator without answers."""
 
     scoring: Scoring
     family: ClassVar[str] = "brief"

@@ -221,7 +221,7 @@ def test_a_quote_amid_messages_of_the_user_is_not_appended() -> None:
 
 
 def exchange(message: str, reply: str) -> Exchange:
-    """Return an exchange of these words."""
+    """Return an exchange with this message and reply."""
     now = datetime(2024, 3, 4, tzinfo=timezone.utc)
     return Exchange(
         number=0,

@@ -285,7 +285,7 @@ def test_guests_complain_in_many_ways(reply: str) -> None:
     assert notices_mix_up(reply).ok
 
 
-# --- As people say it: (stage, reply, whether it passes; None: it cannot be told).
+# --- In natural wordings: (stage, reply, whether it passes; None: undecidable).
 
 SOLD_OUT = f"Waiter: I am sorry, this has just sold out: {TROUT}. What may I bring you instead?"
 BROUGHT = f"Waiter: There you are: {TAGINE}. Enjoy your meal!"

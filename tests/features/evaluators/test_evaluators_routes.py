@@ -32,7 +32,7 @@ L = LeadsTo(
 )
 
 
-# How one leg is told: {n} number, {k} kilometres, {word} in words, {w} direction, {o}
+# Forms of one leg: {n} number, {k} kilometres, {word} in words, {w} direction, {o}
 # from, {p} to.
 LEGS = {
     "steps": ("{n}. Head {w} for {k} km to the {p}.", "\n"),
@@ -60,15 +60,15 @@ LEGS = {
     "colon": ("Step {n}: {o} -> {p}: {k} km {w}", "\n"),
     "arrival": ("Proceed {w} {k} km to arrive at the {p}.", " "),
 }
-# How the whole is told: {legs} as above, {arrows} and {described} once more, {s} start,
-# {g} goal.
+# Forms of the whole route: {legs} as above, {arrows} and {described} repeat it, {s}
+# start, {g} goal.
 FRAMES = {
     "bare": "{legs}",
     "introduced": "To get from {s} to {g}: {legs}",
     "with a summary": "1. Start at the {s}.\n{legs}\n\nIn short: {s} {arrows}. Total: {total} km.",
     "recalled first": "You told me:\n{described}\n\nSo:\n{legs}",
 }
-# A telling that names no places cannot be told from its repetition.
+# A route without place names cannot be distinguished from its repetition.
 NAMELESS = {"letters", "no places"}
 TELLINGS = [
     (leg, frame)

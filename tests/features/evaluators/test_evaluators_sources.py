@@ -1,4 +1,4 @@
-"""KnowsSources: whose words they were, how sure they are, and what the agent picked, in replies as assistants write."""
+"""KnowsSources: speakers, certainty and the agent's choices, in replies as assistants write them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What evaluators say of thousands of replies is as recorded: a change of a rule shows, in its diff, what it changes.
+"""The evaluators' verdicts on thousands of replies equal the record: the effect of a changed rule shows in its diff.
 
-The record is no judge of what is right: labelled replies are
-(`test_verdict_limits.py`). A rule that is meant to change is recorded anew, `python
-tests/golden/refresh.py verdicts`, and the difference is read.
+The record does not decide what is right; labelled replies do
+(`test_verdict_limits.py`). If a rule is meant to change, record anew with `python
+tests/golden/refresh.py verdicts`, and read the difference.
 """
 
 from __future__ import annotations

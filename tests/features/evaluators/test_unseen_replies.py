@@ -1,4 +1,4 @@
-"""Replies of our own invention, in the ways that language models write, and what each is worth by the current rules."""
+"""Invented replies in the styles of language models, with their credit under the current rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is called memory: hardly ever what luck earns, and always full marks in a suite."""
+"""Memory is hardly ever claimed for lucky guesses, and always for full marks in a suite."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def column_of(scores: dict[str, list[float]], floor: float) -> Column:
 
 
 def lucky_column(seed: int, scenarios: int, examples: int, floor: float) -> Column:
-    """Return what an agent earns that guesses as well as the floor says, and a little luck beyond."""
+    """Return the results of an agent that guesses at the floor, with a little luck on top."""
     rng = Random(seed)
     scores = {
         f"s{number}": [float(rng.random() < floor) for _ in range(examples)]

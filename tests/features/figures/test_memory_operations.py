@@ -1,4 +1,4 @@
-"""What a memory did with what it was told: each planted fault is named by its own measure, and by no other."""
+"""Operations of a memory on told facts: each planted fault is detected by its own measure, and by no other."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Row = tuple[str, str, "str | None"]
 
 
 class Memory:
-    """Keeps one record for each person, in words of its own; with no fault, the last word on each."""
+    """Keeps one reworded record per person: the latest statement, unless a fault is set."""
 
     fault: ClassVar[str] = ""
 
@@ -114,7 +114,7 @@ class Memory:
 
 
 def homes() -> Definition:
-    """Ten people are told of, some move, one is withdrawn, and all are asked for."""
+    """Ten people are introduced, some move, one is withdrawn, and all are asked about."""
     told = [
         Say(f"{name} lives in {town}.", tells={f"{name}'s home": town})
         for name, town in zip(PEOPLE, TOWNS, strict=False)
@@ -215,7 +215,7 @@ def test_each_fault_is_named_by_its_own_measure_and_by_no_other(
     healthy, faulty = measures(""), measures(fault)
 
     assert faulty[measure] == pytest.approx(value)
-    beside = {"writes"}  # what is not written costs nothing
+    beside = {"writes"}  # nothing written costs nothing
     assert {
         name for name in healthy if faulty[name] not in (healthy[name], None)
     } - beside == {measure}
@@ -243,7 +243,7 @@ def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> No
 
 
 class Searched(Memory):
-    """Says what it finds, and nothing of what it writes."""
+    """Reports what it finds, but not what it writes."""
 
     def written(self) -> Sequence[Row]:
         return [row for row in super().written() if row[0] == "found"]
@@ -296,7 +296,7 @@ def test_an_old_value_is_stale_unless_a_right_answer_has_it(
 
 
 class Chooser(Memory):
-    """Chooses what the user offers last, and writes down what it chose."""
+    """Chooses the user's last offer, and records its choice."""
 
     def reply(self, message: str) -> Reply:
         if "or" not in message.split():
@@ -307,7 +307,7 @@ class Chooser(Memory):
 
 
 class Listener(Chooser):
-    """Writes down what it was offered, and not what it chose."""
+    """Records the offers, but not its choice."""
 
     def reply(self, message: str) -> Reply:
         reply = super().reply(message)

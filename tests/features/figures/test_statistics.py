@@ -1,4 +1,4 @@
-"""What a total is, and how far it moves with the draw of the examples."""
+"""The total, and its variation with the sample of examples."""
 
 from __future__ import annotations
 

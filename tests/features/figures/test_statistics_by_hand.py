@@ -1,4 +1,4 @@
-"""Statistics against figures worked out another way: by hand, or by scipy from the formulas that docstrings name."""
+"""Statistics against independent computations: by hand, or by scipy from the formulas named in docstrings."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_drop_that_no_pair_showed_is_found_from_the_fewest_degrees(
 
 
 def pairs(gains: list[float]) -> Sequence[Pair]:
-    """Return conversations in which every scenario gains alike."""
+    """Return conversations in which every scenario has the same gain."""
     before, after = (
         [
             ScoredRow(
@@ -117,7 +117,7 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
 def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough(stats: Any) -> None:
     gains = [0.3, -0.1, 0.2, 0.05]
     apart, gain = float(stats.tstd(gains)), fsum(gains) / 4
-    # what the later run, the better one, loses if these shares of conversations collapse
+    # the loss of the later, better run if these shares of conversations collapse
     shares = (0.1, 0.2, 0.3)
 
     def is_told(n: int, tail: float, least: float) -> bool:
@@ -188,7 +188,7 @@ def test_as_many_trials_as_anybody_would_hold_are_told_and_no_more() -> None:
     }
     assert None in told
     assert max(trials for trials in told if trials) == MOST_TRIALS
-    assert trials_to_tell(pairs([0.5, 0.501, 0.499])) == 4  # one more than were held
+    assert trials_to_tell(pairs([0.5, 0.501, 0.499])) == 4  # one more than the run had
 
 
 @pytest.mark.parametrize(("trials", "unit"), [(7, "scenario"), (8, "conversation")])
@@ -261,7 +261,7 @@ def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(
     table: list[list[int]],
     stats: Any,
 ) -> None:
-    # Fleiss, Cohen and Everitt (1969), written anew
+    # reimplemented from Fleiss, Cohen and Everitt (1969)
     cases, size = sum(map(sum, table)), range(len(table))
     p = [[count / cases for count in line] for line in table]
     rows, columns = (

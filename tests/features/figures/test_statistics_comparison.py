@@ -1,4 +1,4 @@
-"""Two runs side by side: what is paired, what chance explains, and what cannot be told."""
+"""Comparing two runs: pairing, the role of chance, and undecidable cases."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_how_many_trials_would_tell_depends_on_the_difference_and_its_scatter() 
 
 
 def a_tenth_less(s: int, e: int, t: int) -> float:
-    """Lose one answer in eleven, each time of another scenario."""
+    """Lose one answer in eleven, each time in another scenario."""
     return 0.0 if (s + 4 * e + t) % 11 == 0 else 1.0
 
 
@@ -219,7 +219,8 @@ def test_what_collapses_not_seen_yet_explain_is_no_drop(trials: int) -> None:
 
 
 def test_where_a_collapse_would_have_been_seen_it_explains_nothing() -> None:
-    # none of 36 collapses in less than 0.025 of the runs, if one of ten may
+    # at a rate of one in ten, no collapse among 36 happens in fewer than 0.025 of the
+    # runs
     found = both(full, a_tenth_less, trials=36)
 
     plain, careful = compare_runs(found, collapses=0), compare_runs(found)
@@ -403,7 +404,7 @@ def test_the_interval_excludes_zero_just_when_the_test_says_so(trials: int) -> N
         assert found.interval is not None
         assert found.p is not None
         outside = found.interval.low > 1e-9 or found.interval.high < -1e-9
-        # where both tests nearly agree, rounding may put the bound on 0 itself
+        # where both tests nearly agree, rounding may put the bound at exactly 0
         assert outside == (found.p <= 0.05) or abs(found.p - 0.05) < 0.005
         verdicts.add(outside)
     assert verdicts == {True, False}

@@ -1,4 +1,4 @@
-"""The statistics against scipy, and what must hold for any rows."""
+"""The statistics against scipy, and their invariants for any rows."""
 
 from __future__ import annotations
 

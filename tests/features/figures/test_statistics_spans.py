@@ -1,4 +1,4 @@
-"""How far an agent remembers: the effective span, its bounds, and what cannot be told."""
+"""The reach of an agent's memory: the effective span, its bounds, and undecidable cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCENARIOS = 11
 
 
 def rows(kept: Mapping[int | None, float], trials: int = 1) -> list[ScoredRow]:
-    """Rows at spans (None: isolated) where an agent earns the same in every scenario."""
+    """Rows at spans (None: isolated) at which an agent earns the same in every scenario."""
     return [
         ScoredRow(
             scenario=f"s{s}",

@@ -1,4 +1,4 @@
-"""Means of different texts, their sums and differences."""
+"""Means over different texts, their sums and differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm.figures.statistics.counts import mean_estimate, sum_estimates
 
 
 def test_a_difference_of_shares_has_newcombes_interval() -> None:
-    # his example (a)
+    # the paper's example (a)
     one, other = (
         mean_estimate([1.0] * 56 + [0.0] * 14),
         mean_estimate([1.0] * 48 + [0.0] * 32),

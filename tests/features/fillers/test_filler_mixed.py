@@ -1,4 +1,4 @@
-"""Filler of mixed lengths: short questions, remarks, now and then a page, and the gap is just reached."""
+"""Filler of mixed lengths: short questions, remarks, occasionally a page; together they just reach the gap."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def new(seed: int = 0, counts: TokenCounter = CL100K) -> Filler:
 def filled(
     tokens: int, seed: int = 0, counts: TokenCounter = CL100K
 ) -> Iterator[FillerExchange]:
-    """Yield what a conversation would say for a gap."""
+    """Yield the filler exchanges that a conversation would use for a gap."""
     filler = new(seed, counts)
     while tokens > 0:
         made = filler.make(tokens, LIMIT)
@@ -44,7 +44,7 @@ def size(made: FillerExchange) -> int:
 
 
 def body(message: str) -> str:
-    """Return a remark without its frame; a question as it is."""
+    """Return a remark without its frame, or a question unchanged."""
     for frame in FRAMES:
         if (
             message.startswith(frame.head)

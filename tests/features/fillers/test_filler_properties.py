@@ -1,4 +1,4 @@
-"""Whatever is asked for, filler just reaches it, and what was counted line by line is the count of the whole."""
+"""For any request, filler just reaches its target, and its line counts add up to the count of the whole."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
         asked += lines
         assert counts.count(made.message) <= limit
         if counts.count(made.message) <= limit - 60:
-            # else the limit may have kept it from the target
+            # otherwise the limit may have kept it below the target
             assert both(made, counts) >= tokens
         if len(lines) > 1:
             least = min(
@@ -121,7 +121,7 @@ def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
             assert 0 < counts.count(made.message) <= limit
             assert counts.count(made.expected_reply) < 12
             left -= both(made, counts)
-        assert left >= -30  # no more than the shortest message that there was then
+        assert left >= -30  # by the shortest message
 
 
 @given(facts=facts, seed=st.integers(0, 100), tokens=st.integers(0, 2_000))

@@ -1,4 +1,4 @@
-"""The texts that `varied` relays: conversations of one seed share them."""
+"""Texts relayed by `varied`: conversations with one seed share them."""
 
 from __future__ import annotations
 

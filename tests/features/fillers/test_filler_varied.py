@@ -1,4 +1,4 @@
-"""The default filler: small talk of all lengths, which form tells from scenarios hardly better than a coin."""
+"""The default filler: small talk of all lengths, hardly distinguishable from scenarios by its form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pytest_ltm.locales import load_language
 
 LIMIT = 4096
 SHARES = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
-"""What is meant: the share of the exchanges, their fewest and most tokens."""
+"""The intended distribution: share of exchanges, fewest and most tokens."""
 CL100K = token_counter("cl100k_base")
 OF_SUITES = ("varied:restraint", "varied:trust")
 GAPS = (60, 150, 350, 700, 1200, 2200, 3400, 4800, 9000)
@@ -49,7 +49,7 @@ def size(made: FillerExchange) -> int:
 def filled(
     seed: int = 0, gaps: tuple[int, ...] = GAPS, spec: str = "varied"
 ) -> Iterator[FillerExchange]:
-    """Yield what a conversation would say for the gaps."""
+    """Yield the filler exchanges that a conversation would use for the gaps."""
     filler = new(seed, spec)
     for left in gaps:
         while left > 0:

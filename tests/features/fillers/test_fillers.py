@@ -1,4 +1,4 @@
-"""Filler is true, has nothing to do with the scenarios, is never repeated, and is exactly as long as asked."""
+"""Filler is true, unrelated to the scenarios, never repeated, and exactly as long as requested."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_codes_and_symbols_lead_back_to_what_they_stand_for() -> None:
     ],
 )
 def test_no_fact_touches_what_scenarios_talk_about(words: str) -> None:
-    # compass words occur in names of countries only
+    # compass words occur only in names of countries
     forbidden = set(words.split()) - {
         "north",
         "south",
@@ -373,8 +373,8 @@ def test_every_fact_is_counted_once_in_a_process() -> None:
 
 
 def test_counts_that_do_not_add_up_are_made_good() -> None:
-    # A quarter of a token for each character: a line's count is rounded down, so their
-    # sum is too small.
+    # A quarter of a token per character: a line's count is rounded down, so the sum is
+    # too small.
     quarters = TokenCounter("quarters", lambda text: len(text) // 4)
     made = new(counts=quarters).make(5_000, 800)
     assert 700 < quarters.count(made.message) <= 800
