@@ -1,4 +1,4 @@
-"""Baselines: small files that people read in diffs, and that may come from anywhere."""
+"""Baselines: small files that people read in diffs, and that may come from untrusted sources."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_spans_are_told_from_the_shortest_isolated_first() -> None:
 def test_a_setting_of_more_than_eighty_characters_is_kept_as_a_digest(
     letters: int, kept: bool
 ) -> None:
-    value = "x" * letters  # and two quotation marks
+    value = "x" * letters  # plus two quotation marks
     assert (value_or_digest(value) == value) is kept
     assert str(value_or_digest([value, value])).startswith("sha256:")
     assert value_or_digest({"a": value, "b": value}) == value_or_digest(
@@ -287,11 +287,11 @@ def test_one_agent_of_several_is_named_after_an_at_sign(tmp_path: Path) -> None:
         find_side("main@other", tmp_path, tmp_path)
 
 
-# --- files from anywhere
+# --- untrusted files
 
 
 def broken(change: Any) -> str:
-    """Return the text of a baseline after a change of its data."""
+    """Return the text of a baseline after a change to its data."""
     data = json.loads(baseline_text(side(held(FULL)), "0.1"))
     change(data)
     return json.dumps(data)

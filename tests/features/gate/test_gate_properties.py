@@ -1,4 +1,4 @@
-"""What must hold of every gate, whatever was played."""
+"""Invariants of every gate, for any results."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_lost_replies_make_a_run_unmeasurable_and_never_red(
 
 
 def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
-    """Return the side after a fifth of its replies was lost at random, and how many examples that cost."""
+    """Return the side after a random fifth of its replies was lost, and the number of examples that this cost."""
     lost = 0
     conversations = []
     for conversation in one.result.conversations:

@@ -1,4 +1,4 @@
-"""What a gate, a comparison and effective spans look like in Markdown, annotations, tables and pages."""
+"""Gates, comparisons and effective spans in Markdown, annotations, tables and pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def on_github(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forgetful() -> RunResult:
-    """Remembers all at 2k, and loses one scenario of three at 32k."""
+    """Remembers everything at 2k, and loses one scenario of three at 32k."""
     return side(held(FULL, span="isolated"), held(FULL), held(WORSE, span="32k")).result
 
 

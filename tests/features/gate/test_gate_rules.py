@@ -1,4 +1,4 @@
-"""Rules of a gate: what they mean, in a sentence, and what is wrong with a text that is none."""
+"""Gate rules: their meaning in a sentence, and the errors of invalid ones."""
 
 from __future__ import annotations
 

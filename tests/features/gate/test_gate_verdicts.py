@@ -1,4 +1,4 @@
-"""The verdict of a gate: passed, failed, not measurable; and what changed against a baseline."""
+"""The verdict of a gate (passed, failed, not measurable), and the changes against a baseline."""
 
 from __future__ import annotations
 
@@ -472,7 +472,7 @@ def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks
         run({**dict.fromkeys(spans, full), "32k": less}),
     )
     assert compared(run({"32k": full}), run({"32k": less}), "p:0.005").state == "failed"
-    # eight trials cannot show so little
+    # eight trials cannot show so small a change
     assert compared(before, now, "p:0.005").state == "unmeasurable"
     (told,) = [
         text
@@ -525,7 +525,7 @@ def test_the_effective_span_may_not_shrink() -> None:
     )
 
 
-# --- what may be compared
+# --- comparable plans
 
 
 def refusal(before: GateSide, after: GateSide) -> str:

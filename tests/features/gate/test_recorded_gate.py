@@ -1,4 +1,4 @@
-"""What gates and statistics say of made-up runs is as recorded; `test_statistics_by_hand.py` says what is right."""
+"""Gates and statistics on made-up runs equal the record; `test_statistics_by_hand.py` checks their correctness."""
 
 from __future__ import annotations
 

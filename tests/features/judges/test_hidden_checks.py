@@ -1,4 +1,4 @@
-"""Known answers among a run's questions: which they are, where they come, and which judges they give away."""
+"""Known answers among a run's questions: their choice, their positions, and the judges that they expose."""
 
 from __future__ import annotations
 
@@ -228,21 +228,21 @@ def test_a_torn_grade_is_a_miss() -> None:
 
 
 class RunOfChecks(NamedTuple):
-    """What the checks of one run came to."""
+    """The outcome of the checks in one run."""
 
     stopped: bool
     named: list[str]
-    """The kinds of which more than one was misjudged."""
+    """The kinds of which more than one check was misjudged."""
 
 
 def _play(seed: int, judge: Callable[[KnownAnswer], bool]) -> RunOfChecks:
-    """Return what a judge who reads them makes of the checks that a run has at least."""
+    """Return the outcome for a judge that reads the texts, over the fewest checks that a run has."""
     drawing = HiddenChecks(lambda: KNOWN, random.Random(seed), 0, ANSWERS)
     return _play_checks(judge, drawing.draw)
 
 
 def _plain_check(kind: str) -> KnownAnswer:
-    """Return a check for a judge who errs by chance or by the kind, whatever the text."""
+    """Return a check for a judge whose errors depend on chance or kind, never on the text."""
     return KnownAnswer("?", "Turku", "Turku.", passes=kind in PASSING_CHECKS, kind=kind)
 
 
@@ -279,7 +279,7 @@ def _checked(known: KnownAnswer, reply: str) -> events.JudgeChecked:
 def _slips(
     seed: int, judge: Callable[[KnownAnswer], bool]
 ) -> Callable[[KnownAnswer], bool]:
-    """Return a judge that in addition errs on 3 % of all answers."""
+    """Return a judge that additionally errs on 3 % of all answers."""
     rng = random.Random(f"slips {seed}")
     return lambda known: judge(known) != (rng.random() < 0.03)
 

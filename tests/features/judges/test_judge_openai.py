@@ -218,7 +218,8 @@ def test_trouble_that_stays_is_a_failure_of_the_judge(
         judge_at(chat_server)(inquiry())
     assert caught.value.cause == "judge"
     assert KEY not in str(caught.value)
-    # What the server refuses is tried without the extras before it is believed.
+    # A refused request is retried without the optional parameters before the error is
+    # raised.
     assert calls <= len(chat_server.requests) <= calls + 2
 
 
@@ -253,7 +254,7 @@ def test_what_is_remembered_of_a_judge_names_model_and_server_and_no_key(
 
 
 def model_that(judges: Callable[[Mapping[str, str]], str]) -> Callable[[Asked], str]:
-    """Return what a server says that reads the question's own parts from its text."""
+    """Return a server's answer function, which extracts the parts of a question from its text."""
     found = re.compile(
         r"was asked:\n(?P<question>.*?)\n\nThis answer is right:\n(?P<reference>.*?)\n\nWhat",
         re.DOTALL,

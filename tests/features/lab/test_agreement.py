@@ -260,7 +260,7 @@ def score(published: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module")
 def current() -> AgreementReport:
-    """The current rules against all published results."""
+    """Return the verdicts of the current rules on all published results."""
     return score_published_file(PUBLISHED, "current", keep=True)
 
 
@@ -303,7 +303,7 @@ CORRECTED = {
     "Spy Meeting": 10,
     "Trigger Response": 1,
 }
-"""Rows that the deliberate corrections of docs/evaluators.md change, by data set."""
+"""By data set: rows changed by the deliberate corrections in docs/evaluators.md."""
 
 
 @pytest.mark.slow

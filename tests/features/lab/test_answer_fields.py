@@ -1,4 +1,4 @@
-"""Fields of published answers are known by the words in their names, whoever wrote the file."""
+"""Fields of published answers are recognized by the words in their names, in files of any origin."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(path: Path) -> PublishedAnswers:
     return read_published_answers([path], None)
 
 
-# --- Names made by machine: words of a role, joined in any way, in objects or not.
+# --- Generated names: words of a role, joined in any way, nested or not.
 
 WORDS = {
     "question": ["question", "query", "input", "user input", "the question"],
@@ -79,7 +79,7 @@ NOISE = {
 
 @st.composite
 def named_rows(draw: st.DrawFn) -> dict[str, Any]:
-    """Return a row whose names are made of words of the roles."""
+    """Return a row whose field names consist of words of the roles."""
     join: Callable[[list[str]], str] = JOINS[draw(st.sampled_from(sorted(JOINS)))]
     values = {"question": QUESTION, "gold": GOLD, "said": SAID, "grade": 1}
     row: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def test_judgments_side_by_side_are_averaged() -> None:
     assert published_grade(RowFields(row)) == pytest.approx(2 / 3)
 
 
-# --- Files of harnesses, with texts of our own.
+# --- Files of evaluation harnesses, with our own texts.
 
 INSPECT = {
     "version": 2,
@@ -275,7 +275,7 @@ def test_a_table_is_read_by_its_columns(
     assert published.answers[1].gold == "7 May 2023"
 
 
-# --- Errors of a provider.
+# --- A provider's errors.
 
 ERRORS = [
     "Error: 429 Too Many Requests",

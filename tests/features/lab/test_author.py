@@ -1,4 +1,4 @@
-"""A model that writes data for a data set: what it is asked, how often, and what is counted."""
+"""A model that writes data for a data set: its prompts, retries, and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ltm.lab.author import AskedModel, complete_prompt
 
 
 class Completions:
-    """A model's client that fails before it answers."""
+    """A model client that fails before it answers."""
 
     def __init__(self, *faults: Exception) -> None:
         self.faults = list(faults)

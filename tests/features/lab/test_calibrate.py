@@ -1,4 +1,4 @@
-"""What the command `calibrate` makes of folders of definitions and of what was earned."""
+"""The command `calibrate`: its results for folders of definitions and played scores."""
 
 from __future__ import annotations
 

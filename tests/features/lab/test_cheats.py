@@ -1,4 +1,4 @@
-"""What the command `cheats` makes of what was earned."""
+"""The command `cheats`: its results for played scores."""
 
 from __future__ import annotations
 

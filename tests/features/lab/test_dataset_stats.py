@@ -1,4 +1,4 @@
-"""`ltm data dataset-stats`: the papers' figures, of small files of our own and of the published ones."""
+"""`ltm data dataset-stats`: the papers' figures, for small files of our own and for the published ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_evidence_is_placed_within_its_session_and_its_history(tmp_path: Path) -
         == "1"
     )
     assert figures["questions with 2 evidence sessions"] == "1"
-    # the first of two turns, the third of four
+    # the first of two turns, and the third of four
     assert figures["evidence, mean place in its session"] == "0.25"
     assert figures["evidence in the first turn"] == "50%"
     assert figures["evidence sessions, mean place in the history"] == "0.22"

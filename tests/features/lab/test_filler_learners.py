@@ -1,4 +1,4 @@
-"""Learners that skip filler: what they learn from recorded messages, and from which runs."""
+"""Learners that skip filler: what they learn from recorded messages, and which runs they learn from."""
 
 from __future__ import annotations
 

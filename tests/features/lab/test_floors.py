@@ -1,4 +1,4 @@
-"""Declared floors: measured by the best guess that a search finds."""
+"""Declared floors equal the score of the best guess found by a search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENTRIES: dict[str, SuiteEntry] = {
 
 
 KINDS: dict[str, list[SuiteEntry]] = {}
-"""The entries of a suite that differ only in where a text comes in (`sale_by_tool`) are one kind."""
+"""Entries of a suite that differ only in how a text arrives (`sale_by_tool`) count as one kind."""
 for name, entry in ENTRIES.items():
     KINDS.setdefault(name.partition("_by_")[0], []).append(entry)
 

@@ -1,4 +1,4 @@
-"""Generated files of ten seeds and several sizes, read with nothing but what stands in them."""
+"""Generated files of ten seeds and several sizes, checked from their contents alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ltm data import-answers`: files of others become a run with verdicts by rules, beside published grades."""
+"""`ltm data import-answers`: foreign files become a run with rule-based verdicts next to the published grades."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ BOT = "LLMChatSession - bot-1 - 8000"
 
 
 def result(**changes: Any) -> dict[str, Any]:
-    """Return one published result, scores only."""
+    """Return one published result, with scores only."""
     values: dict[str, Any] = {
         "ref": "main",
         "benchmark": "Benchmark 3 - 32k",
@@ -156,7 +156,7 @@ def test_agents_whose_labels_would_meet_in_one_benchmark_keep_their_whole_names(
     assert set(agent_labels([("b", names[0]), ("c", names[1])]).values()) == {"m.8k"}
 
 
-# --- what becomes of a result
+# --- conversion of a result
 
 
 def test_a_result_becomes_an_example_of_a_run(tmp_path: Path) -> None:
@@ -573,7 +573,7 @@ def test_every_published_total_is_reproduced() -> None:
 @pytest.mark.slow
 @pytest.mark.published
 def test_the_papers_table_is_reproduced_from_both_branches() -> None:
-    """A cell is the mean over runs of the published totals, after the correction of one verdict of Claude at 200k."""
+    """A cell is the mean over runs of the published totals, after one verdict of Claude at 200k was corrected."""
     rows = merge_branches(read_published([GOODAI / "scores_all.jsonl.gz"]))
     found = imported_totals(
         RunResult(

@@ -1,4 +1,4 @@
-"""What the command `leak-check` finds by words, lengths and places, and what it does not find."""
+"""The command `leak-check`: leaks that it finds by words, lengths and positions, and leaks that it misses."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_share_is_of_the_words_that_are_no_evidence() -> None:
     )
     one = cue_recall("q", [ranked])
     assert one is not None
-    # 1 % of 990 words are fewer than the first that is no evidence
+    # 1 % of 990 words ends before the first turn that is not evidence
     assert one.recalls == pytest.approx((1 / 3, 2 / 3))
     assert one.order == pytest.approx((99 + 98 + 0) / 297)
 
@@ -170,7 +170,7 @@ def test_a_page_counts_as_many_words_as_it_may() -> None:
     )
     one = cue_recall("q", [ranked])
     assert one is not None
-    assert one.recalls == (0.0, 1.0)  # 5 % of 1,040 words, of which the page costs 50
+    assert one.recalls == (0.0, 1.0)  # 5 % of 1,040 words, of which the page takes 50
 
 
 # --- The command on files of histories.

@@ -1,4 +1,4 @@
-"""`data locomo-generate`: what it writes, that our loader reads it without a remark, and what it refuses."""
+"""`data locomo-generate`: its output, which our loader reads without warnings, and its refusals."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def test_a_models_events_are_a_graph_with_their_causes(tmp_path: Path) -> None:
 
 
 def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> tuple[str, str]:
-    """Write a graph, change it, and return the options that write another conversation from it."""
+    """Write a graph, change it, and return the options to write another conversation from it."""
     generated(path / "first.json", *BY_MODEL, "--graph", str(path / "graph.json"))
     [graph] = json.loads((path / "graph.json").read_bytes())
     change(graph)

@@ -1,4 +1,4 @@
-"""Whatever the seed and the length: generated conversations are whole, and the event graph answers their questions."""
+"""For any seed and length, generated conversations are complete, and the event graph answers their questions."""
 
 from __future__ import annotations
 

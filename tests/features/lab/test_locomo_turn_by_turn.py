@@ -1,4 +1,4 @@
-"""`locomo-generate --turn-by-turn`: what each speaker is shown; and files that people have edited, checked again."""
+"""`locomo-generate --turn-by-turn`: the prompts of each speaker; and edited files, checked again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def generated(path: Path, *words: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The prompts for turns, as they come in."""
+    """The prompts for turns, as they arrive."""
     prompts: list[str] = []
     rote = scripted_author.write
 

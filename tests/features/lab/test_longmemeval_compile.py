@@ -1,4 +1,4 @@
-"""Compiled histories: evidence kept whole, dated and in order among fillers that do not touch it."""
+"""Compiled histories: complete evidence, dated and in order, among unrelated fillers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`longmemeval-generate --model --curate`: questions whose every part a model writes, and what it is told."""
+"""`longmemeval-generate --model --curate`: questions written entirely by a model, and its prompts."""
 
 from __future__ import annotations
 

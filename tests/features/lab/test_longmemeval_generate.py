@@ -1,4 +1,4 @@
-"""Generated questions: golds that the world bears out, evidence where it is said to be, the published schema."""
+"""Generated questions: golds that follow from the world, evidence where it is declared, the published schema."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pytest_ltm.lab.longmemeval.session_text import (
     lower_first,
 )
 
-pytestmark = pytest.mark.slow  # each process generates them all
+pytestmark = pytest.mark.slow  # each process generates all of them
 
 SEEDS = (0, 1, 2)
 count = cache_counter(token_counter("cl100k_base"))
@@ -49,7 +49,7 @@ count = cache_counter(token_counter("cl100k_base"))
 
 @cache
 def many() -> list[tuple[str, Needle]]:
-    """Return 500 questions of each seed, with what their records are drawn from."""
+    """Return 500 questions of each seed, with the sources of their records."""
     return [
         (f"{seed} {number}", needle)
         for seed in SEEDS
@@ -125,7 +125,7 @@ def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone(
     for needle, row in records():
         for told, turns in zip(needle.sessions, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
-            # the sentence may go on
+            # the sentence may continue
             text = told.aside.made or told.aside.said.removesuffix(".")
             assert text[1:] in marked["content"]
             assert marked["role"] == ("assistant" if told.aside.made else "user")
@@ -165,7 +165,7 @@ def test_the_rules_accept_a_refusal_for_abstention_and_for_nothing_else() -> Non
 
 
 def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
-    """A value may be somebody else's as well; what evidence says may not come again."""
+    """A value may also belong to someone else, but the evidence's statement may not recur."""
     for needle, row in records()[:60]:
         one = compile_history(
             as_needle(row, "here"),
@@ -200,7 +200,7 @@ def test_no_opening_marks_evidence() -> None:
 
 
 REAL = {"1%": 0.167, "5%": 0.5}
-"""What `ltm lab leak-check` finds in the published S histories that we have (docs/longmemeval-generate.md)."""
+"""The findings of `ltm lab leak-check` in the published S histories that we have (docs/longmemeval-generate.md)."""
 
 
 @pytest.mark.nightly("statistics of whole files, which only the generator changes")

@@ -1,4 +1,4 @@
-"""Whatever is asked for, a compiled history has its length, its order and its evidence."""
+"""For any request, a compiled history has its length, its order and its evidence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ count = cache_counter(token_counter("cl100k_base"))
 
 @cache
 def parse_needles() -> list[NeedleRecord]:
-    """Return some generated questions with their evidence; made when a test runs, for that takes a while."""
+    """Return some generated questions with their evidence, created on first use because that is slow."""
     return [
         parse_needle(needle_record(needle, f"p {number}", count), f"p {number}")
         for number, needle in enumerate(generate_needles(22, 0))

@@ -1,4 +1,4 @@
-"""`longmemeval-generate --model`: sessions that a model writes, and what it is asked for again."""
+"""`longmemeval-generate --model`: sessions written by a model, and its retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`data paraphrase`: messages in other words, golds that a solver still finds, and where they come from."""
+"""`data paraphrase`: reworded messages, golds that a solver still finds, and their origin."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def forget(prompt):
 
 
 def by(change: Callable[[str], str]) -> Model:
-    """Return a model that changes each message."""
+    """Return a model that applies a change to each message."""
 
     def write(prompt: str) -> str:
         (line,) = re.findall(
@@ -75,7 +75,7 @@ def test_messages_are_reworded_and_what_questions_depend_on_with_them() -> None:
     assert found["steps"] == [
         {"say": "Well, My cat is called Kelvin."},
         {"wait": {"span": 0.9}},
-        {"say": '{"cat": "Kelvin"}'},  # data stays as it is
+        {"say": '{"cat": "Kelvin"}'},  # data stays unchanged
         {
             "ask": "Well, What is my cat called?",
             "about": ["Well, My cat is called Kelvin."],

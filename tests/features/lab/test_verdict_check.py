@@ -1,4 +1,4 @@
-"""`verdict-check`: labelled replies and mutants of right answers, counted."""
+"""`verdict-check`: counts for labelled replies and for mutants of correct answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our rules against labelled replies and mutants of right answers: the limits of `verdict-check` hold."""
+"""Our rules keep the limits of `verdict-check` on labelled replies and mutants of correct answers."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         ],
     ),
 }
-"""Evaluators of scenarios without labelled replies: arguments, and right answers."""
+"""Evaluators of scenarios without labelled replies: arguments, and correct answers."""
 
 
 @pytest.fixture(scope="module")

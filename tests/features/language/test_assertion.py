@@ -1,4 +1,4 @@
-"""A value that an answer names and does not assert earns nothing: aside, in comparison, of others, one of a list."""
+"""A value named but not asserted earns nothing: as an aside, in a comparison, about others, or in a list."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_rows_of_other_things_above_the_one_that_is_asked_for_are_no_rivals() ->
     above = "**Water:** £55\n**Garage:** £30"
     assert doubt(question, "£30 a month", above) == ""
     assert doubt(question, "£55 a month", above)
-    # another label may be of another time
+    # another label may refer to another time
     assert doubt(question, "£30 a month", "Correction: £55\nFormer garage: £30")
 
 
@@ -191,7 +191,7 @@ def test_the_numbers_of_items_are_no_rivals() -> None:
         ("Ghent", True),
         ("You visited Ghent.", True),
         ("Ghent and Lille", False),
-        # any of these may stand for what is missing
+        # any of these may be the missing one
         ("Ghent and its northern neighbour", False),
         ("Ghent, among others", False),
         ("You visited both.", False),
@@ -210,7 +210,7 @@ def test_the_parts_of_a_reason_are_no_things_of_their_own() -> None:
     assert not leaves_out(gold, question, "To rest.")
 
 
-# --- All ways of naming a value aside, by a grammar.
+# --- All ways of naming a value as an aside, from a grammar.
 
 OTHERS = ("Marmalade", "17 minutes", "a rye loaf", "Lisbon", "twice a week", "12")
 
@@ -234,7 +234,7 @@ def test_hardly_a_value_passes_that_is_named_aside_in_any_way(seed: int) -> None
 
 
 def passes(question: str, gold: str, reply: str) -> int:
-    """Return in how many of the two data sets an answer is right."""
+    """Return by how many of the two data sets' rules an answer is right."""
     told = rule_on_hypothesis(
         question_id="q",
         question_type="multi-session",

@@ -1,4 +1,4 @@
-"""What a reply settles on: the rules that the evaluators of single values share."""
+"""The value a reply settles on: the rules shared by the evaluators of single values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data files of words and patterns: each section has a name of its own, and somebody reads it."""
+"""The data files of words and patterns: section names are unique, and each section is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules say of answers that do not repeat the expected one: all of it in other words, a part, or another."""
+"""The rules on answers that reword the expected one: the whole of it, a part, or another value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our stemmer and BLEU are NLTK's, for any text; they need none of it."""
+"""Our stemmer and BLEU equal NLTK's on any text, without requiring NLTK."""
 
 from __future__ import annotations
 

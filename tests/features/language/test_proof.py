@@ -1,4 +1,4 @@
-"""What an answer proves: which value it asserts, that it refuses, hedges or recites, or that this is unclear."""
+"""What an answer proves: the value it asserts, a refusal, a hedge, a recital, or nothing clear."""
 
 from __future__ import annotations
 

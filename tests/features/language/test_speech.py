@@ -1,4 +1,4 @@
-"""What of a reply is speech, and its normal form."""
+"""The spoken part of a reply, and its normal form."""
 
 from __future__ import annotations
 

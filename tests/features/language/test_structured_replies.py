@@ -1,4 +1,4 @@
-"""Structured replies: of a JSON, YAML or XML object the field that answers is read, and nothing beside it."""
+"""Structured replies: only the answering field of a JSON, YAML or XML object is read."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ WRITERS = (write_json, write_python, write_yaml, write_xml, write_cdata)
 
 @st.composite
 def objects(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    """Return an object with an answer of that name, neighbours around it, and up to two objects around both."""
+    """Return an object with an answer under that name, neighbouring fields, and up to two enclosing objects."""
     neighbours = draw(st.lists(st.sampled_from(sorted(ASIDES)), unique=True))
     names = draw(st.permutations([name, *neighbours]))
     fields = {key: ASIDES.get(key, ANSWER) for key in names}
@@ -86,7 +86,7 @@ def test_the_field_that_is_named_an_answer_is_all_that_is_read(
 ) -> None:
     reply = writer(fields)
 
-    # a single line of YAML is no object, but a label
+    # a single line of YAML is a label rather than an object
     assume("\n" in reply or reply.startswith(("{", "<")))
     assert normalize(speech(reply)) == normalize(ANSWER)
 
@@ -171,7 +171,7 @@ def test_thoughts_are_left_out_also_where_no_field_is_named_an_answer() -> None:
     assert normalize(reply) == '{"city": "Riga"}'
 
 
-# --- What a program reports beside an answer.
+# --- Reports of a program in addition to its answer.
 
 UNITS = ("tokens", "sources", "ms", "seconds")
 FRAMES = ("{}", "*{}*", "[{}]", "({})", "`{}`", "_{}_")

@@ -1,4 +1,4 @@
-"""How many ends, faults and dresses are read right that no rule was fitted to."""
+"""The share of ends, faults and formats classified correctly although no rule was fitted to them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUESTION = "And was it Malmo or Oporto?"
 
 
 def dress_error(words: str, rng: Random) -> Any:
-    """Return a body that reports an error, under other names and at other places than those of the rules' tests."""
+    """Return a body that reports an error under names and at places that the rules' tests do not use."""
     name = rng.choice(("message", "error_description", "errorMessage", "reason"))
     message = {name: words}
     error = rng.choice((message, [message], words, {"details": [message]}))
@@ -72,7 +72,7 @@ def grade_of(reply: str) -> str | None:
 
 
 def read_kind(name: str, kind: str) -> Iterator[bool]:
-    """Yield for each row of a kind in a set whether it is read right."""
+    """Yield for each row of a kind in a set whether it is classified correctly."""
     for row in ROWS[name][kind]:
         match kind:
             case "final" | "passing":
@@ -139,7 +139,7 @@ def test_rows_that_nobody_had_seen_are_read_right(
 
 
 def sort_refusals(name: str, right: str) -> Counter[str]:
-    """Return how the refusals of a set are sorted that are labelled so; one that reports no error is an answer."""
+    """Count the classifications of a set's refusals with this label; "no error" if none is reported."""
     lines = (LABELLED / "unseen_refusals.jsonl").read_text("utf-8").splitlines()
     chances: Counter[str] = Counter()
     for row in map(json.loads, lines):
@@ -152,9 +152,9 @@ def sort_refusals(name: str, right: str) -> Counter[str]:
     return chances
 
 
-# Bodies as servers send them, written before the rules were read (from the third on:
-# after); the first and the fourth were mended with, the others only counted at first.
-# The rest is asked twice more.
+# Bodies as servers send them. The first two sets were written before the rules were
+# read, the others after. The first and the fourth were used for fixes, the others at
+# first only for counting. Bodies classified as neither are retried twice.
 @pytest.mark.parametrize(
     ("name", "right", "count", "wrong"),
     [

@@ -1,4 +1,4 @@
-"""Whether two texts state one value: numbers, amounts, dates, grades, names, sets."""
+"""Whether two texts state the same value: numbers, amounts, dates, grades, names, sets."""
 
 from __future__ import annotations
 

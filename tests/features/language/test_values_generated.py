@@ -1,4 +1,4 @@
-"""Values by machine: each in the forms of eleven locales is the same, and with its smallest change another one."""
+"""Generated values: each is equal in the forms of eleven locales, and differs after its smallest change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CURRENCIES = ("EUR", "USD", "GBP", "JPY")
 
 
 class Pair(NamedTuple):
-    """Two texts, and whether they state one value."""
+    """Two texts, and whether they state the same value."""
 
     kind: str
     first: str
@@ -290,7 +290,7 @@ def made_pairs(seed: int, count: int) -> Iterator[Pair]:
 
 
 def check_pairs(seed: int, count: int) -> None:
-    """Fail if a pair is decided wrongly, or fewer than 8 of 10 are decided."""
+    """Fail if a pair is decided wrongly, or if fewer than 8 of 10 are decided."""
     wrong, tried, left_open = [], Counter[str](), Counter[str]()
     for pair in made_pairs(seed, count):
         result = compare_values(pair.first, pair.second, question=pair.question)

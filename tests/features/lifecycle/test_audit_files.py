@@ -1,4 +1,4 @@
-"""Memories in files of all kinds, and what `ltm audit` prints of them."""
+"""Memories in files of all kinds, and the report of `ltm audit` on them."""
 
 from __future__ import annotations
 

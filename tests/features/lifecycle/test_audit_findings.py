@@ -1,4 +1,4 @@
-"""Faults are planted in a made-up memory, in known shares; each is found, and nothing else."""
+"""Faults are planted in a made-up memory at known rates; each is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ ROWS = 1_000
 
 
 class Planter:
-    """Makes memories, and remembers which fault each has."""
+    """Creates memories, and remembers the fault of each."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -91,7 +91,7 @@ class Planter:
         self.pairs = 0
 
     def fact(self) -> str:
-        """Return a sentence that was not told before."""
+        """Return a sentence not used before."""
         while True:
             choose = self.rng.choice
             text = (
@@ -103,7 +103,7 @@ class Planter:
                 return text
 
     def add(self, text: str, kind: str = "", *, minute: int | None = None) -> None:
-        """Add a memory, with the fault of a kind."""
+        """Add a memory with a fault of this kind."""
         place = len(self.memories)
         if kind:
             self.planted[kind].add(place)
@@ -114,7 +114,7 @@ class Planter:
         self.memories.append(_replace(memory, links=links, is_used=is_used))
 
     def plant(self, kind: str) -> None:
-        """Add what makes one fault of a kind."""
+        """Add the memories that make up one fault of a kind."""
         rng = self.rng
         if kind == "duplicate":
             text = self.fact()
@@ -178,7 +178,7 @@ def test_each_planted_fault_is_found_and_no_other(seed: int) -> None:
 
 
 def findings(*texts: str, **more: object) -> list[tuple[str, int, int | None]]:
-    """Return kind, place and other place of what is found in texts of one date."""
+    """Return the kind and both places of each finding in texts of one date."""
     memories = [_replace(Memory(str(n), text), **more) for n, text in enumerate(texts)]
     return [
         (finding.kind, finding.place, finding.other)

@@ -1,4 +1,4 @@
-"""A store is audited as it is, and a dump of 10,134 memories has the shares that were planted."""
+"""A store is audited in place, and a dump of 10,134 memories shows the planted rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite `lifecycle`: each planted fault is named by its test, and no right store is blamed."""
+"""The suite `lifecycle`: each planted fault fails its test, and no correct store fails any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_NAME = {test.name: test for test in TESTS}
 
 
 def seen(test: LifeTest, make: Any, seed: int = 0) -> Bench:
-    """Return the bench of a test that has run."""
+    """Return the bench of a finished test."""
     bench = Bench(Subject(make, Pace()), random.Random(f"{seed}/{test.name}"))
     try:
         run_test(test, bench)
@@ -60,7 +60,7 @@ def test_a_right_store_is_never_blamed(store: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
 def test_an_empty_store_fails_every_test_that_it_supports(test: LifeTest) -> None:
-    """A test of absence has its control: what finds nothing passes none."""
+    """A test of absence has a control, so that a store that finds nothing passes no test."""
     row = seen(test, Empty).row
     assert row.failures
 

@@ -1,4 +1,4 @@
-"""A memory server that speaks MCP has its life tested by its tools of the usual names."""
+"""A memory server that speaks MCP is tested by suite lifecycle through tools of the usual names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The card of a memory: its figures follow from its record, a planted fault moves its own, forgeries are named."""
+"""The card of a memory: figures follow from its record, a planted fault moves only its own, forgeries are reported."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pytest_ltm.lifecycle.cards.script import ANN, draw_script
 
 
 class LosesEveryFourth(RightStore):
-    """Keeps no text whose value ends in one of a few letters."""
+    """Drops texts whose values end in certain letters."""
 
     def keep(self, text: str, *more: Any) -> int:
         return -1 if text[-2] in "ae" else super().keep(text, *more)
 
 
 class FindsTooLate(RightStore):
-    """Serves what fits a question least."""
+    """Serves the texts that fit a question least."""
 
     def ranked(self, query: str, user: str, at: Any) -> list[Any]:
         del at
@@ -50,7 +50,7 @@ class FindsTooLate(RightStore):
 
 
 class NeverReplaces(RightStore):
-    """Keeps the old value beside the new one."""
+    """Keeps the old value in addition to the new one."""
 
     def replaces(self, *_: Any) -> bool:
         return True
@@ -62,7 +62,7 @@ class IgnoresDeletes(RightStore):
 
 
 class KeepsCopies(RightStore):
-    """Keeps a text as often as it is told."""
+    """Stores a text each time it is told."""
 
     def replaces(self, *_: Any) -> bool:
         return True
@@ -82,7 +82,7 @@ class MixesUsers(RightStore):
 
 
 class MuddlesTexts(RightStore):
-    """Serves texts that have the value and do not say of what."""
+    """Serves texts that contain the value without its subject."""
 
     def served(self, record: Any) -> Any:
         return record.key, f"note 5: {record.value}, noted", None, record.at

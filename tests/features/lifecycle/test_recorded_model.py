@@ -1,4 +1,4 @@
-"""A card with a library's own extraction: recorded once, replayed offline to the same card, anywhere."""
+"""A card with a library's own extraction, recorded once and replayed offline to the same card anywhere."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SPECS = ("extracting_store:Verbatim", "extracting_store:Extracts")
 
 
 def extract(post: Post) -> dict[str, Any]:
-    """Stand in for a model: read `The SUBJECT is VALUE.`, and miss what ends in `a`."""
+    """Stand in for a model: parse `The SUBJECT is VALUE.`, and miss values that end in `a`."""
     subject, _, value = post.body["messages"][1].removeprefix("The ").partition(" is ")
     value = value.removesuffix(".").removesuffix(" now")
     return {"facts": [] if value.endswith("a") else [[subject, value]]}
@@ -83,7 +83,7 @@ def model() -> Iterator[Loopback]:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with the stores, without an address and a key."""
+    """Work in a folder with the stores, with the address and key unset."""
     (tmp_path / "extracting_store.py").write_text(STORE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -94,7 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def recorded(folder: Path, model: Loopback, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Record the model, which is then gone; return the folder with recording and card."""
+    """Record the model, then remove it; return the folder with recording and card."""
     with monkeypatch.context() as patch:
         patch.setenv(ADDRESS, f"{model.url}/v1")
         assert check(*SPECS, "--record", "model.jsonl", "-o", "card.json") == 0

@@ -1,4 +1,4 @@
-"""`--ltm-pace`: a store that indexes late earns what it knows, and its lag is measured in real seconds."""
+"""`--ltm-pace`: a store that indexes late is scored for what it knows, and its lag is measured in real seconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKED = "From which platform does my train leave?"
 
 
 class FastClock:
-    """Passes when somebody sleeps."""
+    """A clock that advances only when someone sleeps."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -40,7 +40,7 @@ class FastClock:
 
 
 class Late:
-    """Finds a text only so many seconds after it was added."""
+    """Finds a text only some seconds after it was added."""
 
     def __init__(self, clock: FastClock, lag: float) -> None:
         self.clock, self.lag = clock, lag

@@ -1,4 +1,4 @@
-"""Languages: their texts are whole, and what is said in them is judged as the same would be in English."""
+"""Languages: their texts are complete, and replies in them are judged as their English equivalents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOLDER = Path(locales.__file__).parent
 SENTENCES = _read_texts(FOLDER / "en" / "sentences.yml")
 LABELLED = Path(__file__).parents[2] / "labelled" / "languages.jsonl"
 ENOUGH = 15
-"""The least number of ways to say each thing."""
+"""The fewest wordings of each text."""
 SINGLE = {
     "names.given",
     "never_told.names",
@@ -76,10 +76,10 @@ SINGLE = {
     "spy_meeting.leads",
     "spy_meeting.questions",
 }
-"""Lists of words, of parts that only make up a message together, and what English has few of, too."""
+"""Lists of words, of parts that only together make up a message, and of texts that are few in English as well."""
 
 IN_SOME = {"poison": set(LANGUAGES), "restraint": set(restraint.LANGUAGES)}
-"""What is not written in all languages."""
+"""Texts that exist only in some languages."""
 
 
 def _scenarios() -> list[tuple[str, Callable[..., Any]]]:
@@ -342,7 +342,7 @@ GUEST = evaluators.PlaysGuest(
 
 
 def _plays_guest(row: Mapping[str, Any]) -> Callable[[Sequence[str]], Score]:
-    """Return what scores a reply to one of the waiter's questions, when all before it were answered well."""
+    """Return the score of a reply to one of the waiter's questions, after correct replies to all before it."""
     orders = ("pear juice", "Leek soup with figs", "Rice pudding with figs", "")
     passed = [evaluators.Stage(True, "", items=(order,)) for order in orders]
 
@@ -364,7 +364,7 @@ BY_SCENARIO: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 
 
 def _judge(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return both bounds."""
+    """Return the bounds of the score."""
     said = parse_languages(row)
     expected, others = row["expected"], tuple(row.get("others", ()))
     known: Sequence[str] = row.get("known", ())
@@ -415,7 +415,7 @@ def _rows() -> Iterable[Any]:
 def test_answers_in_other_languages_are_judged_as_they_were_labelled(
     row: Mapping[str, Any],
 ) -> None:
-    low, high = _judge(row)  # what cannot be proven is open: never wrong
+    low, high = _judge(row)  # an unprovable answer stays open: never wrong
     assert low - 0.01 <= row["score"] <= high + 0.01
 
 

@@ -1,4 +1,4 @@
-"""Several conversations at once: each has a thread, a limit and a record of its own, whatever the others do."""
+"""Concurrent conversations: each has its own thread, limit and record, independent of the others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMES = "ABC"
 
 
 def played(hub: Hub, *plays: Callable[[], object]) -> list[BaseException | None]:
-    """Play them to their ends, and return what each raised."""
+    """Play them to their ends, and return the error of each."""
     raised: list[BaseException | None] = [None] * len(plays)
 
     def play(number: int, _: OwnThread) -> None:
@@ -60,11 +60,11 @@ def played(hub: Hub, *plays: Callable[[], object]) -> list[BaseException | None]
     return raised
 
 
-# --- whatever the order of replies
+# --- any order of replies
 
 
 class Seeded(Hub):
-    """Answers requests in an order that a seed decides, without threads."""
+    """Answers requests in a seeded order, without threads."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Seeded(Hub):
 
 
 class Remembers:
-    """What it replies depends on all that it has heard."""
+    """Its replies depend on everything it was told."""
 
     def __init__(self, name: str) -> None:
         self.name, self.heard = name, list[str]()
@@ -132,7 +132,7 @@ def test_every_order_of_replies_leaves_the_journals_of_conversations_played_alon
 
 
 class Blocks:
-    """Blocks until the test lets it go on."""
+    """Blocks until the test releases it."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -161,7 +161,7 @@ def test_an_agent_that_blocks_delays_no_other_conversation() -> None:
 
 
 class Bound:
-    """Keeps what belongs to the thread, and to the loop, in which it was made."""
+    """Keeps state bound to the thread and the loop in which it was created."""
 
     def __init__(self) -> None:
         self.rows = sqlite3.connect(":memory:")
@@ -254,7 +254,7 @@ def test_waits_between_attempts_let_others_go_on() -> None:
         order.append(f"{seconds}")
 
     played(Hub(), *(partial(waits, seconds) for seconds in (0.9, 0.5, 0.1)))
-    # one after the other they would end in their own order
+    # played in sequence they would end in their own order
     assert order == [
         "0.1",
         "0.5",

@@ -1,4 +1,4 @@
-"""Wherever a conversation is cut off, going on with what is recorded comes to the same end."""
+"""Wherever a conversation is cut off, resuming from its record leads to the same end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the conversations, shards share them out: none twice, none left out, on every machine alike."""
+"""Shards partition any conversations: none is doubled or omitted, and all machines agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of a memory: what they become, and that nothing which comes in changes a score or ends a run."""
+"""Spans of a memory become operations; no incoming data can change a score or end a run."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ def test_agents_that_send_no_spans_hold_up_only_their_first_conversations(
             talk.begin_exchange(number)
             assert talk.operations(number, patient=True) == ()
     assert len(waits) == 3
-    send(receiver, span("create_memory", ["tea"]))  # somebody does send some
+    send(receiver, span("create_memory", ["tea"]))  # here some spans are sent
     receiver.begin_conversation().operations(0, patient=False)
     assert receiver.silent == 0
 

@@ -1,4 +1,4 @@
-"""What is known of a worker that died: where its conversation stood, what it had told, how often it was tried."""
+"""State known of a dead worker: its conversation's position, its reports, and the number of attempts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_speaker_is_whose_message_is_in_flight(tmp_path: Path) -> None:
         1,
         False,
     )
-    # no reply, no tokens
+    # without a reply there are no tokens
     assert (
         len(found.record.transcript),
         found.totals["tokens"],
@@ -260,13 +260,13 @@ def test_an_item_that_nobody_began_is_known_by_its_node_id(
 
 
 class Spec:
-    """Says how a worker is started."""
+    """A specification of how to start a worker."""
 
     id: str | None = "gw0"
 
 
 class Manager:
-    """Starts workers as xdist does; the first ones die in their first instants."""
+    """Starts workers like xdist; the first ones die at once."""
 
     def __init__(self, dying: int) -> None:
         self.dying = dying
@@ -277,7 +277,7 @@ class Manager:
         spec.id = f"gw{len(self.started)}"
 
     def setup_node(self, spec: Spec) -> Spec:
-        assert spec.id not in self.started  # as execnet says
+        assert spec.id not in self.started  # as execnet requires
         self.started.append(spec.id)
         if len(self.started) <= self.dying:
             raise EOFError("expected 1 bytes, got 0")
@@ -314,7 +314,7 @@ def test_a_worker_that_dies_before_it_has_read_its_program_is_started_again() ->
                     )
                 )
                 io.popen.wait()
-                # stays in the buffer, and is written when the pipe is closed
+                # stays in the buffer until the pipe is closed
                 io.popen.stdin.write(b"unread")
             return super().setup_node(spec)
 

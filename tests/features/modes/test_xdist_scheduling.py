@@ -1,4 +1,4 @@
-"""The scheduler that xdist is given, tried with workers that only write down what they are told."""
+"""The scheduler given to xdist, with workers that only record their instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Gateway:
 
 
 class Worker:
-    """Stands for xdist's controller of one worker."""
+    """Stands in for the controller's side of a worker."""
 
     def __init__(self, name: str) -> None:
         self.gateway = Gateway(name)
@@ -29,7 +29,7 @@ class Worker:
 
 
 class Theatre:
-    """A scheduler and what it does."""
+    """A scheduler with its workers and its effects."""
 
     def __init__(
         self, *names: str, lost: bool = True, most: int = 1, **expected: int
@@ -39,7 +39,7 @@ class Theatre:
         self.dead: list[str] = []
         self.again = lost
         self.barred: set[tuple[str, str]] = set()
-        """Who may not play what."""
+        """Pairs of worker and unit that may not play."""
         self.expected, self.most = expected, most
         self.scheduling = ConversationScheduling(len(names), self)
 
@@ -237,7 +237,7 @@ def test_the_end_of_one_item_is_not_the_end_of_its_conversation() -> None:
     (worker,) = theatre.begin("a/1", "b/1")
 
     theatre.scheduling.mark_test_complete(worker, 0)
-    theatre.scheduling.over(worker, "b")  # not what it plays
+    theatre.scheduling.over(worker, "b")  # not the unit that it plays
 
     assert worker.units == ["a"]
     assert theatre.scheduling.has_pending

@@ -1,4 +1,4 @@
-"""What is recorded of the answers with known grades that a judge is asked about first."""
+"""The record of a judge's answers to canaries, whose grades are known."""
 
 from __future__ import annotations
 

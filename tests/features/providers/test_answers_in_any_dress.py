@@ -1,4 +1,4 @@
-"""One content has one account, whatever its fields are called, wherever they stand, and whatever is beside them."""
+"""Equal content has one account, whatever the names, positions and neighbours of its fields."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ DAMAGE = [value for value in GARBAGE if not isinstance(value, str)]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What comes of a request, apart from how it is written."""
+    """The content of a response, independent of its format."""
 
     text: str | None
     end: str = ""
-    """As words; "": the server names none."""
+    """In words; "" if the server names none."""
     thoughts: str = ""
     calls: bool = False
     error: str = ""
@@ -101,7 +101,7 @@ def shuffled(fields: Mapping[str, Any], rng: Random) -> dict[str, Any]:
 
 
 def add_error(body: dict[str, Any], words: str, rng: Random) -> dict[str, Any]:
-    """Return a body that also reports an error, at some place under some name."""
+    """Return a body that also reports an error, at a random place under a random name."""
     message: Any = {spell(rng.choice(("message", "msg", "error message")), rng): words}
     code: Any = {"code": rng.choice((None, "", 0, "bad", 1002))}
     error = rng.choice((message, words, [message], {**message, **code}))
@@ -124,7 +124,7 @@ def add_error(body: dict[str, Any], words: str, rng: Random) -> dict[str, Any]:
 
 
 def add_garbage(fields: dict[str, Any], rng: Random) -> dict[str, Any]:
-    """Return fields beside others that mean nothing, and some that usually mean something, empty."""
+    """Return fields with additional ones that are meaningless or empty."""
     names = ("x meta", "service tier", "system fingerprint", "index", "logprobs", "id")
     strange = {spell(rng.choice(names), rng): rng.choice(GARBAGE)}
     empty: Any = {
@@ -171,7 +171,7 @@ def write_chat(content: Content, rng: Random) -> dict[str, Any]:
 
 
 def write_messages(content: Content, rng: Random) -> dict[str, Any]:
-    """Return the body of an answer as Anthropic's API has them."""
+    """Return the body of a response in the format of Anthropic's API."""
     parts: list[Any] = []
     if content.thoughts:
         parts.append({"type": "thinking", "thinking": content.thoughts})
@@ -186,7 +186,7 @@ def write_messages(content: Content, rng: Random) -> dict[str, Any]:
 
 
 def write_response(content: Content, rng: Random) -> dict[str, Any]:
-    """Return the body of an answer as the Responses API has them."""
+    """Return the body of a response in the format of the Responses API."""
     items: list[Any] = []
     if content.thoughts:
         summary = [{"type": "summary_text", "text": content.thoughts}]
@@ -213,7 +213,7 @@ WRITERS: Mapping[str, Callable[[Content, Random], dict[str, Any]]] = {
 
 
 def write_stream(body: dict[str, Any], rng: Random) -> str:
-    """Return a chat completion in pieces."""
+    """Return a chat completion as a stream of chunks."""
     choices = body.get("choices")
     if not isinstance(choices, list):
         return f"data: {json.dumps(body)}\n\n"
@@ -238,7 +238,7 @@ def write_stream(body: dict[str, Any], rng: Random) -> str:
 
 
 class Told:
-    """A transport that answers what it was told."""
+    """A transport that gives a prepared response."""
 
     def __init__(self) -> None:
         self.answer = Arrived(200, {}, "")
@@ -253,7 +253,7 @@ class Told:
 
 
 def asked_by(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Completions, Told]:
-    """Return a model of this kind, and what answers for its server."""
+    """Return a model of this kind, and the transport that answers for its server."""
     providers.share_limits(None)
     told = Told()
 
@@ -267,12 +267,12 @@ def asked_by(kind: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Completions, T
 
 
 def account_from(model: Completions) -> tuple[str, bool, str]:
-    """Return the account of what was told, whether it may pass, and what was said."""
+    """Return the account of a response, whether it is transient, and its text."""
     try:
         response = model.complete([{"role": "user", "content": "Where do I live?"}])
     except AgentFault as fault:
         passing = classify_failure(fault, now=wall_time()) is not None
-        # an error that passes is a reply that was broken off
+        # a transient error is a reply that was cut off
         named = fault.account or ("broken off" if passing else "error")
         return named, passing, ""
     return response.account, False, response.text
@@ -326,7 +326,7 @@ def test_a_stream_that_is_torn_is_never_a_whole_answer_that_it_was_not(
 
 
 def damaged(value: Any, rng: Random) -> Any:
-    """Return a JSON value in which some parts are something else."""
+    """Return a JSON value with some parts replaced by others."""
     if rng.random() < 0.05:
         return rng.choice(DAMAGE)
     if isinstance(value, list):
@@ -360,5 +360,5 @@ def test_a_damaged_body_is_a_fault_or_less_than_whole_and_never_a_crash(
 
         account, _, said = account_from(model)
 
-        # the pieces of two answers are one text
+        # the chunks of two responses form one text
         assert account != "whole" or not said.replace(TEXT, ""), text

@@ -1,4 +1,4 @@
-"""Turns at a provider: how many at a time, who waits, and what becomes of the places of the dead."""
+"""Turns at a provider: how many run at a time, which caller waits, and what happens to the turns of dead processes."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_what_an_endpoint_can_do_is_used_to_nine_tenths(
     capacity: int, bursts: float
 ) -> None:
     rng, state, ends = random.Random(0), dict[str, Any](), list[float]()
-    # so many are asked at a time, one by one
+    # simulates this many concurrent requests sequentially
     events = [(0.0, number, "ask") for number in range(2 * capacity)]
     numbers, busy = itertools.count(len(events)), 0
     while events and events[0][0] < 120.0:
@@ -228,7 +228,7 @@ def test_the_places_of_dead_processes_and_of_those_that_stayed_too_long_are_free
 
 
 def test_what_is_left_over_from_before_a_restart_holds_nobody_up() -> None:
-    """The clock of a machine begins anew with it."""
+    """A machine's clock restarts with it."""
     state: dict[str, Any] = {
         "limit": 1.0,
         "until": 1e6,
@@ -257,9 +257,9 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
                     most[0] = max(most[0], inside[0])
                     if inside[0] > 1:
                         two.set()
-                # the first waits for the second, however late that one comes
+                # the first waits for the second, however late it arrives
                 two.wait(60)
-                threading.Event().wait(0.005)  # for a third
+                threading.Event().wait(0.005)  # waits for a third
                 with lock:
                     inside[0] -= 1
 
@@ -359,7 +359,7 @@ def test_each_endpoint_and_model_has_a_file_of_its_own_that_says_which(
 
 
 def ask_all(server: ChatServer, agents: int, messages: int = 1) -> list[Any]:
-    """Ask so many conversations at the same time; return what came back, or the exceptions."""
+    """Ask this many conversations at the same time; return replies, or the exceptions."""
     found: list[Any] = []
 
     def talk(stack: ExitStack) -> None:

@@ -1,4 +1,4 @@
-"""What chat servers say when a prompt is too long for them, in the words of many."""
+"""Messages of many chat servers about prompts that are too long."""
 
 from __future__ import annotations
 

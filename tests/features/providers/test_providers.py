@@ -1,4 +1,4 @@
-"""The registry of providers: Anthropic, the Responses API, Azure and commands, each behind a real server or process."""
+"""The registry of providers: Anthropic, the Responses API, Azure and commands, each with a real server or process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _own_limits() -> None:
 
 
 def replies(spec: str, *messages: str) -> list[Any]:
-    """What an agent replies to the messages of one conversation."""
+    """Return an agent's replies to the messages of one conversation."""
     agent: Any = find_agent(spec).make()
     try:
         return [agent.reply(message) for message in messages]
@@ -412,7 +412,7 @@ def test_a_deployment_of_azure_gets_its_version_and_its_key() -> None:
 
 @pytest.fixture
 def command(tmp_path: Path) -> Callable[[str], str]:
-    """What makes the spec of a command: a program in Python that has the prompt in `prompt`."""
+    """Create the spec of a command: a Python program that has the prompt in `prompt`."""
 
     def make(program: str) -> str:
         path = tmp_path / "model.py"
@@ -535,7 +535,7 @@ def test_a_prompt_of_anthropic_that_is_too_long_says_by_how_much() -> None:
     assert (refusal.asked, refusal.limit) == (9000, 8000)
 
 
-# --- Nothing else knows their names
+# --- No other module knows their names
 
 
 def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> None:

@@ -1,4 +1,4 @@
-"""What is final is asked once, what may pass again, what nothing settles at most twice again, in any dress."""
+"""Final refusals are not retried, transient ones are, and unclear ones at most twice, in any format."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ UNSETTLED = (
 
 
 def dress(words: str, status: int, rng: Random) -> Any:
-    """Return a body that reports an error in these words, as one server or another would."""
+    """Return a body that reports an error in these words, in the format of some server."""
     dresses = (
         {"error": {"message": words, "type": "error", "param": None, "code": None}},
         {"error": words},
