@@ -40,7 +40,7 @@ def _held(agent: str, span: str) -> Any:
 
 
 def folder(tmp_path: Path, *labels: tuple[str, str]) -> Path:
-    """Return a run folder as a run leaves it."""
+    """Return a run folder as written by a run."""
     path = tmp_path / "run"
     held = tuple(_held(agent, span) for agent, span in labels)
     for one in held:

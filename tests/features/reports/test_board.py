@@ -1,4 +1,4 @@
-"""Lines that rewrite themselves, on a screen that is emulated here as far as they use it."""
+"""Lines that rewrite themselves, on an emulated terminal with just the features they use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_ltm.reports.progress import Board
 
 
 class Screen:
-    """A terminal: what stands where after everything that was written."""
+    """A terminal: the rows on the screen after all output."""
 
     def __init__(self) -> None:
         self.rows, self.row, self.column = [""], 0, 0
@@ -48,7 +48,7 @@ class Screen:
 
 
 class Writer:
-    """As much of pytest's terminal writer as a board looks at."""
+    """The part of pytest's terminal writer that a board uses."""
 
     def __init__(self) -> None:
         self.screen = Screen()

@@ -1,4 +1,4 @@
-"""`ltm export`: what is written is read back by whoever owns the format."""
+"""`ltm export`: each format is read back by the library that defines it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = (1.0, 0.25, 0.5, None)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run with two agents, in the folder in which commands are typed."""
+    """A run with two agents, in the working directory."""
     monkeypatch.chdir(tmp_path)
     talks = []
     for agent in ("full", "mybot"):
@@ -49,7 +49,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def export(*words: str) -> Results:
-    """Export and return what should be in it."""
+    """Export a run and return its expected contents."""
     assert main(["export", "run", *words]) == 0
     return pytest_ltm.load("run")
 
@@ -135,7 +135,8 @@ def test_no_cell_begins_a_formula(tmp_path: Path) -> None:
 def test_hostile_texts_are_read_back(tmp_path: Path, name: str) -> None:
     folder = hostile_run(tmp_path / "run", HOSTILE[name])
     for kind in ("csv", "jsonl", "junit", "markdown"):
-        # no folder can have such a label: that is said, and the rest is written
+        # such a label cannot come from a folder name: it is reported, and the rest is
+        # written
         assert (
             main(["export", str(folder), f"--to={kind}", "-o", str(tmp_path / kind)])
             == 1
@@ -356,7 +357,7 @@ def test_the_choices_of_the_command_are_the_tables_there_are() -> None:
 
 
 def paper_runs(tmp_path: Path) -> list[LoadedRun]:
-    """Return a run of two spans, the longer one first, with three trials at one of them."""
+    """Return a run of two spans, the longer first, with three trials at one of them."""
     far = [
         held(
             [

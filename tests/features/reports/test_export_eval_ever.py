@@ -1,4 +1,4 @@
-"""`ltm export --to=eee`: what Every Eval Ever's schemas ask of an aggregate and its instances."""
+"""`ltm export --to=eee`: an aggregate and its instances match the schemas of Every Eval Ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UUID4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
 def closed(required: str, **optional: Any) -> dict[str, Any]:
-    """Return a schema of an object with these fields and no others."""
+    """Return a schema of an object with exactly these fields."""
     names = required.split()
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""`ltm export` to Inspect and MLflow: what is written is opened by the library that owns the format."""
+"""`ltm export` to Inspect and MLflow: the libraries that define the formats open the output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCORES = (1.0, 0.25, None)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a run of two agents, one with two trials, whose texts hold a secret."""
+    """Return a run of two agents, one with two trials, whose texts contain a secret."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOME_API_KEY", SECRET)
     talks = []
@@ -129,7 +129,7 @@ def test_an_absent_library_is_one_clear_error(
 
 @pytest.fixture(scope="module")
 def inspect_log() -> Any:
-    """Return the library; what it draws by chance when it is imported is drawn before any test."""
+    """Return the library; its use of randomness at import happens before any test."""
     return pytest.importorskip(
         "inspect_ai.log", reason="pip install 'pytest-ltm[inspect]'"
     )
@@ -137,7 +137,7 @@ def inspect_log() -> Any:
 
 @pytest.fixture
 def logs(run: Path, inspect_log: Any) -> list[Any]:
-    """Return the logs, read by Inspect."""
+    """Return the logs as read by Inspect."""
     assert main(["export", str(run), "--to=inspect"]) == 0
     return [
         inspect_log.read_eval_log(each)
@@ -238,11 +238,12 @@ def test_inspect_reads_logs_with_hostile_texts(
     )
 
 
-# --- MLflow: in a process of its own, for it starts services and leaves threads behind
+# --- MLflow: in a separate process, because it starts services and leaves threads
+# behind
 
 
 def keep_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have what an export sets in the environment, for its process, taken back."""
+    """Restore environment variables that an export sets for its process."""
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "")
 
 
@@ -258,7 +259,7 @@ real, socket.socket.connect = socket.socket.connect, refused
 
 
 def in_a_process(*words: str) -> str:
-    """Run Python without network in this folder; return what it prints."""
+    """Run Python without network in this folder; return its output."""
     Path("guard").mkdir(exist_ok=True)
     Path("guard/sitecustomize.py").write_text(OFFLINE)
     paths = os.pathsep.join(

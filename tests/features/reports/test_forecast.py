@@ -1,4 +1,4 @@
-"""The profile of an agent that is not made, and how a schedule looks."""
+"""The profile of an agent without creating it, and the display of a schedule."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_a_chat_sends_its_prompt_again_until_something_is_cut() -> None:
     sent = [chat.ask(f"message {n}", "noted") for n in range(8)]
     assert sent[1][1] == sent[0][0]
     assert max(size for size, _ in sent) <= 50
-    assert sent[-1][1] == 0  # the beginning of the prompt is another one
+    assert sent[-1][1] == 0  # the beginning of the prompt has changed
 
 
 def bars(scenarios: int, examples: int) -> list[Bar]:

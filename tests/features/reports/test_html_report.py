@@ -1,4 +1,4 @@
-"""The report file: what stands in it, computed from run folders; hostile texts change nothing in its structure."""
+"""The report file: its contents, computed from run folders; hostile texts never change its structure."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pytest_ltm.reports.html import build_report
 
 
 def opened(text: str) -> Any:
-    """Return what a parcel of the page holds."""
+    """Return the contents of a compressed part of the page."""
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, the text between them, and its embedded data."""
+    """The elements of a page with attributes, the text between them, and its embedded data."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
@@ -95,7 +95,7 @@ def report(tmp_path: Path, *runs: Path, **limits: int) -> Page:
 
 
 def grid(folder: Path) -> Path:
-    """Two agents at two spans, five examples of two scenarios; `poor` loses most at the larger one."""
+    """Two agents at two spans, five examples of two scenarios; `poor` loses most at the longer span."""
     conversations = []
     for agent in ("good", "poor"):
         for label, span in (("2k", 2_000), ("32k", 32_000)):
@@ -127,7 +127,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The report of a run whose every field is harmless."""
+    """The report of a run in which every field is harmless."""
     folder = tmp_path_factory.mktemp("plain")
     return report(folder, hostile_run(folder / "run", "plain words"))
 
@@ -136,7 +136,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Page:
 def hostile(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Page:
-    """The report of a run whose every field holds a hostile text."""
+    """The report of a run in which every field contains a hostile text."""
     folder = tmp_path_factory.mktemp("hostile")
     return report(folder, hostile_run(folder / "run", request.param))
 
@@ -313,7 +313,7 @@ def test_at_first_the_best_two_of_the_largest_span_are_compared(
     ]
     page = report(tmp_path, write_run(tmp_path / "run", *talks))
     chosen = re.findall(r"<option value=\"\d+\" selected>([^<]*)<", page.source)
-    assert chosen == [told[0], *told]  # the first is the time line's
+    assert chosen == [told[0], *told]  # the first belongs to the timeline
 
 
 def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_time_lines_have_so_much_room_and_each_column_has_its_first(
 
 
 def cells(page: Page) -> list[str]:
-    """The tooltips of where it breaks, in order."""
+    """The tooltips of the breaking points, in order."""
     return [
         title
         for title in page.values("title")
@@ -870,7 +870,7 @@ def test_the_policy_allows_the_pages_own_script_and_style_only(page: Page) -> No
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of `#rrggbb`, as WCAG 2 defines it."""
+    """Return the relative luminance of `#rrggbb`, as defined by WCAG 2."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4

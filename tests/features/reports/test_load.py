@@ -1,4 +1,4 @@
-"""`pytest_ltm.load`: a run as tables of plain rows, and as frames."""
+"""`pytest_ltm.load`: a run as tables of plain rows, and as data frames."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "results-that-travel.md"
 
 
 def talks() -> list[ConversationResult]:
-    """Return the conversations of two agents at two spans: with an example that has no score, and an amended one."""
+    """Return conversations of two agents at two spans, with an unscored and an amended example."""
     found = []
     for agent, scores in (("full", (1.0, 0.5)), ("mybot", (0.25, None))):
         for span in ("2k", "32k"):
@@ -84,7 +84,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def unfinished(folder: Path, *said: events.Event) -> Path:
-    """Write a conversation that was cut short, into a run's folder."""
+    """Write a truncated conversation into a run's folder."""
     place = folder / "mybot~8k~0"
     place.mkdir(parents=True)
     plan = Plan(
@@ -179,7 +179,7 @@ def test_every_row_can_be_joined_by_its_conversation(run: Path) -> None:
     assert asked.items() <= messages.items()
 
 
-# --- one table after the other
+# --- each table
 
 
 def test_an_example_says_who_it_was_and_how_it_went(run: Path) -> None:
@@ -309,7 +309,7 @@ def test_an_exchange_has_what_it_cost_and_how_long_it_took(tmp_path: Path) -> No
     assert filler.replied
 
 
-# --- what runs may be like
+# --- unusual runs
 
 
 def test_a_killed_run_is_there_as_far_as_it_came(tmp_path: Path) -> None:
@@ -504,7 +504,7 @@ def test_every_column_is_described_where_it_is_declared() -> None:
 
 
 def printed_columns() -> dict[str, list[str]]:
-    """Return the columns by table, as `ltm export --columns` prints them."""
+    """Return the columns by table, as printed by `ltm export --columns`."""
     columns: dict[str, list[str]] = {}
     for line in column_lines():
         if not line.startswith(" "):

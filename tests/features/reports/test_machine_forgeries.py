@@ -1,4 +1,4 @@
-"""Forgeries by machine are named by the record alone, but for those that take scoring again; the run itself is not."""
+"""The record alone reveals generated forgeries, except those that need rescoring; the intact run passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent's memory costs: tokens, calls and seconds for a message, in every report, and hidden where unknown."""
+"""The cost of an agent's memory: tokens, calls and seconds per message, in every report; hidden if unknown."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(**changes: Any) -> Any:
 
 
 def efforts(run: Any) -> dict[str, tuple[str, ...]]:
-    """Return the rows on what messages took, as the terminal has them."""
+    """Return the rows about the cost of messages as shown on the terminal."""
     held = result_columns(run)
     rows = {
         figure.heading(held): figure.cells(held)

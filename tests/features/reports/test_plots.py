@@ -1,4 +1,4 @@
-"""`ltm lab plot`: what pictures show, and the files that are drawn."""
+"""`ltm lab plot`: the contents of the plots, and the drawn files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def talk(
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of an agent under test and three others, in which one score is missing."""
+    """A run of an agent under test and three others, with one score missing."""
     talks = [
         talk(agent, span, {"colours": score, "jokes": 1.0}, trial)
         for agent, score in (
@@ -184,7 +184,7 @@ def test_a_depth_map_places_examples_by_where_their_needle_was_told(
     told = sum(
         int(square.more) for row in found.panels[0].rows for square in row if square
     )
-    # two of each of three spans and two trials, and one whose neighbour has no score
+    # two for each of three spans and two trials, and one whose neighbour has no score
     assert told == 13
 
 
@@ -460,11 +460,11 @@ def test_the_command_writes_the_file_that_it_was_given(
     assert b'width="340.' in file.read_bytes()  # 12 cm in points
 
 
-# --- Accuracy against what a reply costs.
+# --- Accuracy against the cost of a reply.
 
 
 def timed(path: Path, seconds: Mapping[str, float]) -> Path:
-    """Return the folder of a run whose agents took so long over a reply."""
+    """Return the folder of a run whose agents took this many seconds per reply."""
     scores = {"slow": 1.0, "fast": 0.5, "beaten": 0.25}
     talks = [talk(agent, "2k", {"colours": scores[agent]}) for agent in seconds]
     times = [

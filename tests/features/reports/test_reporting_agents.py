@@ -1,4 +1,4 @@
-"""The sentence on each agent: what it keeps, what it loses first, whom it stands beside."""
+"""The sentence on each agent: what it remembers, what it loses first, and which agents it matches."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ FLOORS = {
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_agent_without_memory_is_never_said_to_remember(seed: int) -> None:
-    """Three examples of eleven scenarios at three spans, as lucky as the floors say."""
+    """Three examples of eleven scenarios at three spans, with the luck that the floors assume."""
     rng = Random(seed)
     talks = []
     for span in (2_000, 32_000, 120_000):

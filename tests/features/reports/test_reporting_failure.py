@@ -1,4 +1,4 @@
-"""The failure text is the product: needle, distance, question, answer, how to repeat it."""
+"""The failure text is the product: needle, distance, question, answer, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_distance_counts_tokens_time_other_scenarios_and_fillers() -> None:
 
 
 class Unwalked(list[Exchange]):
-    """Exchanges of a conversation too long to go over all of them for each example."""
+    """Exchanges of a long conversation, which must not be iterated over for each example."""
 
     def __iter__(self) -> Iterator[Exchange]:
         raise AssertionError("it goes over the whole conversation")

@@ -15,7 +15,7 @@ from pytest_ltm.reports.terminal import judge_lines, summary_lines, user_lines
 
 
 def judged(*asked: tuple[int, int, float | None]) -> RunResult:
-    """Return a run whose examples asked the judge so often, for so many tokens and dollars."""
+    """Return a run whose examples used this many judge calls, tokens and dollars."""
     one = sample_runs.one().conversations[0]
     rows = [
         replace(row, judge_calls=calls, judge_tokens=tokens, judge_cost_usd=cost)

@@ -1,4 +1,4 @@
-"""Figures beside the score in the reports: means by scenario, each over the examples that have it."""
+"""Additional figures in the reports: means by scenario, each over the examples that have the figure."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_json_has_means_and_counts_by_scenario() -> None:
 
 
 def beside_control(*gains: tuple[float, float]) -> RunResult:
-    """Return a run of one example a trial, each with a metric and its control."""
+    """Return a run of one example per trial, each with a metric and its control."""
     held = []
     for trial, (high, low) in enumerate(gains):
         one = conversation("bot", "2k", {"names": [1.0]}, trial=str(trial))

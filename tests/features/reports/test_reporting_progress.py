@@ -1,4 +1,4 @@
-"""One line of progress, whatever the width."""
+"""A single line of progress at any width."""
 
 from __future__ import annotations
 

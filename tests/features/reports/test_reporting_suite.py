@@ -1,4 +1,4 @@
-"""The suite's name and version stand in every table, so that totals of different versions are not mixed up."""
+"""Every table shows the suite's name and version, so that totals of different versions are not confused."""
 
 from __future__ import annotations
 

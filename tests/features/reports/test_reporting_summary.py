@@ -207,7 +207,7 @@ def test_the_schema_in_the_package_has_the_figures_as_they_are() -> None:
 
 
 def measured() -> RunResult:
-    """Return a run with figures beside the scores, as data sets note them."""
+    """Return a run with additional figures, as recorded by data sets."""
     run = sample_runs.grid()
     (first, *others), figures = (
         run.conversations,
@@ -235,7 +235,7 @@ PRECHECKS = (
 
 
 def prechecked() -> RunResult:
-    """Return a run whose agents and judge were asked before it."""
+    """Return a run with a probe of its agents and a check of its judge before it."""
     return structs.replace(sample_runs.grid(), prechecks=PRECHECKS)
 
 

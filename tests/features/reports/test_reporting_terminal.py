@@ -1,4 +1,4 @@
-"""The summary of a run, compared whole with `snapshots/`; LTM_WRITE_SNAPSHOTS=1 writes them anew."""
+"""The summary of a run, compared as a whole with `snapshots/`; LTM_WRITE_SNAPSHOTS=1 rewrites them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts for a terminal: harmless, measured, shortened, wrapped."""
+"""Texts for a terminal: sanitized, measured, shortened, wrapped."""
 
 from __future__ import annotations
 

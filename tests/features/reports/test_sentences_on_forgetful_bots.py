@@ -1,4 +1,4 @@
-"""What is said of bots without a memory, after conversations that they really held: never that they remember."""
+"""The sentence on bots without memory, after actual conversations: it never says that they remember."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ SPANS = (400, 800, 1_600)
 PARTS = {
     entry.name: entry
     for entry in built_in("standard").entries
-    if entry.least_span is None  # what is left out needs 16k tokens
+    if entry.least_span is None  # the entries left out need 16k tokens
 }
 
 
 class OneMessage:
-    """Knows the message before this one, and nothing else."""
+    """Remembers the previous message only."""
 
     def __init__(self) -> None:
         self._before = ""
 
     def reply(self, message: str) -> str:
-        """Return what was said before."""
+        """Return the previous message."""
         before = self._before
         self._before = message
         return before
 
 
 class Constant:
-    """Says the same of everything."""
+    """Gives a constant reply."""
 
     def reply(self, _: str) -> str:
-        """Return one sentence for all messages."""
+        """Return the same sentence for every message."""
         return "I put it in the red box, in the kitchen."
 
 
@@ -89,7 +89,7 @@ def talks(name: str, seed: int) -> Iterator[ConversationResult]:
 
 
 def sentence_on(name: str, seed: int) -> str:
-    """Return what a run's report says of a bot."""
+    """Return the report's sentence on a bot."""
     run = RunResult(run_id="run", conversations=tuple(talks(name, seed)))
     [sentence] = run_sentences(result_columns(run), None)
     return sentence

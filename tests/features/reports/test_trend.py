@@ -30,7 +30,7 @@ from pytest_ltm.reports.trend import (
 
 @pytest.fixture
 def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder `.ltm` of the project in which the command is typed."""
+    """The project's `.ltm` folder, with the project as working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))

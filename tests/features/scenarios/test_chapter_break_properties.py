@@ -1,4 +1,4 @@
-"""The town's book can be solved from its text alone: by a solver that only knows the lists of names and a few verbs."""
+"""The town's book can be solved from its text alone, by a solver that knows only the name lists and a few verbs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def texts(definition: Definition) -> list[str]:
 
 
 def named(sentence: str, values: list[str] | tuple[str, ...]) -> list[str]:
-    """Return those of the values that the sentence names, in order."""
+    """Return the values named in the sentence, in order."""
     found = [
         (match.start(), value)
         for value in values
@@ -52,7 +52,7 @@ def named(sentence: str, values: list[str] | tuple[str, ...]) -> list[str]:
 
 
 def told(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what each sentence tells: the last place, and for things the last person, is what is so."""
+    """Yield the fact in each sentence; the last place counts, and for things the last person."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
         people, things = named(sentence, NAMES), named(sentence, _town.THINGS)
         homes, work = named(sentence, _town.HOMES), named(sentence, _town.WORKPLACES)

@@ -1,4 +1,4 @@
-"""Large-scale Integration: who knows all facts earns full marks; who guesses earns at most the declared floor."""
+"""Large-scale Integration: knowing all facts earns full marks; guessing earns at most the declared floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other World: who keeps the worlds apart earns full marks; who knows only one of them earns nothing."""
+"""Other World: keeping the worlds apart earns full marks; knowing only one of them earns nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_tricks_earn_no_more_than_guessing(agent: str) -> None:
 
 
 class KnowItAll:
-    """Knows our world, and has never heard of another."""
+    """Knows the real world, but no invented one."""
 
     def reply(self, message: str) -> str:
         known = (
@@ -76,7 +76,7 @@ def test_who_answers_everything_from_common_knowledge_earns_nothing() -> None:
 
 
 class Fan:
-    """Answers all questions out of the invented worlds: the embedded reader, asked about one of them."""
+    """Answers all questions from the invented worlds, by asking the embedded reader about each of them."""
 
     def __init__(self) -> None:
         self._reader = find_agent("full").make()
@@ -114,7 +114,7 @@ def test_who_answers_everything_from_the_invented_worlds_earns_nothing() -> None
 def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_floor() -> (
     None
 ):
-    """What holds in our world never holds in another; of the other values of its kind one is as likely as the next."""
+    """A real value never holds in an invented world; all other values of its kind are equally likely."""
     chances = []
     for definition in made(400):
         for question, realm in zip(

@@ -1,4 +1,4 @@
-"""Rules on the pages of scenarios are the code's: what a page says is quoted from it, and put to its evaluator.
+"""Rules quoted on the scenarios' pages agree with the code: each quoted example is given to its evaluator.
 
 Pages whose rules need a whole conversation are not compared.
 """
@@ -53,7 +53,7 @@ SENTENCE = "The heron flies over the frozen harbour"
 
 
 def directions(legs: Sequence[tuple[float, str, str]]) -> str:
-    """Return the way as an answer tells it."""
+    """Return the route as worded in an answer."""
     return "\n".join(f"Go {km:g} km {way} to the {place}." for km, way, place in legs)
 
 
@@ -325,7 +325,7 @@ def plain(text: str) -> str:
 
 
 def scored_part(page: str) -> str:
-    """Return what a page says of scoring."""
+    """Return a page's section on scoring."""
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
     return plain(text.partition("## How it is scored")[2].partition("\n## ")[0])
 

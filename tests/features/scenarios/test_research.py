@@ -1,4 +1,4 @@
-"""Research: who has read everything earns full marks; who guesses earns at most the declared floor."""
+"""Research: reading everything earns full marks; guessing earns at most the declared floor."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pytest_ltm.testing import run_conversation
 
 OTHERS = [code for code in restraint.LANGUAGES if code != "en"]
 SEEDS = range(3)
-# `{v}` the right value, `{w}` the other one; of `ask` both may be meant.
+# `{v}` the right value, `{w}` the other one; for `ask` both are possible.
 RIGHT = {
     "de": {
         "value": ("Es ist {v}.", "{v}, nicht {w}.", "Nein, es ist {v}."),
@@ -61,7 +61,7 @@ def definition_of(kind: str, language: str, seed: int) -> Definition:
 
 
 def play_all(spec: str, language: str) -> list[float]:
-    """Return what an agent earns in each kind, all played in one conversation."""
+    """Return an agent's score in each kind, all played in one conversation."""
     examples = [
         PlannedExample(
             scenario=kind, example="0", definition=definition_of(kind, language, 0)
@@ -102,7 +102,7 @@ def test_messages_are_whole_and_understood(code: str) -> None:
 
 
 def checks_of(definition: Definition, place: int, form: str) -> bool | None:
-    """Return how one answer is judged, beside right ones."""
+    """Return the verdict on one answer, with all others correct."""
     others = definition.parameters["others"]
     expected = definition.expected[place]
     first, second = [*filter(None, [expected]), *others[place]][:2]

@@ -1,4 +1,4 @@
-"""Conflicting Personal Information: a solver that believes the user, in order, knows what is so in the end."""
+"""Conflicting Personal Information: a solver that believes the user's latest statement finds every final value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAKEN_BACK = re.compile(r"what I (?:told|said|last|claimed)")
 
 
 def solved(definition: Definition) -> list[str]:
-    """Return what is so for each question, of all values that the definition ever names."""
+    """Return the final value for each question, among all values that the definition names."""
     answers = []
     for question, right, others in zip(
         definition.questions,

@@ -1,4 +1,4 @@
-"""Delayed Recall: what is expected stands in one line of the facts, and only the line that the question is about."""
+"""Delayed Recall: the expected answer is found in exactly one line of the facts, the one that the question is about."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def beginnings(text: str) -> set[str]:
 
 
 def answering(question: str, lines: list[str]) -> str:
-    """Return the line that has most of the question's beginnings of words, rare ones counting more."""
+    """Return the line that shares most word beginnings with the question, with rare ones weighing more."""
     count = Counter(word for line in lines for word in beginnings(line))
     return max(
         lines,

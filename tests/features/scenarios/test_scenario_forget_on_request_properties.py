@@ -1,4 +1,4 @@
-"""Forget On Request: a solver without the generator's code knows what is left once it has forgotten what it should."""
+"""Forget On Request: a solver without the generator's code knows what remains after each request to forget."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def about(text: str) -> str:
 
 
 def solved(definition: Definition) -> tuple[list[str], set[str]]:
-    """Return what is known of each question, and of everything."""
+    """Return the answer to each question, and all remaining values."""
     known: dict[str, str] = {}
     for text in (step.text for step in definition.steps if isinstance(step, Say)):
         if REQUEST.search(text):

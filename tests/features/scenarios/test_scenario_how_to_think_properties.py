@@ -1,4 +1,4 @@
-"""How To Think: a solver that reads the rules word by word decides each case as expected, and as nobody else would."""
+"""How To Think: a solver that applies the rules word by word decides each case as expected, unlike any other rule."""
 
 from __future__ import annotations
 

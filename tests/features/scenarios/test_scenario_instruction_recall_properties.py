@@ -1,4 +1,4 @@
-"""Instruction Recall: a solver that compares beginnings of words finds each answer in the numbered steps."""
+"""Instruction Recall: a solver that compares word beginnings finds each answer in the numbered steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept Secret: a solver without the generator's code knows whose something is, and who may hear it on which day."""
+"""Kept Secret: a solver without the generator's code knows each fact's owner, and who may learn it on which day."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def about(text: str) -> int:
 
 
 def named(text: str, people: list[str]) -> list[str]:
-    """Return the people who are named in a text, in the order in which they are."""
+    """Return the people named in a text, in order."""
     names = "|".join(people)
     return list(dict.fromkeys(re.findall(rf"\b(?:{names})\b", text)))
 
@@ -69,7 +69,7 @@ def days(text: str) -> list[datetime]:
 
 
 def solved(definition: Definition) -> list[str]:
-    """Return for each question the last word of what is told of the thing, "" where it is told for somebody else."""
+    """Return for each question the last word of the fact about its thing, or "" if the asker may not learn it."""
     opening, *told = [step.text for step in definition.steps if isinstance(step, Say)]
     people = re.findall(r"[A-Z]\w+", re.split(r"[:.]", opening)[1])
     known = {about(text): text for text in told}

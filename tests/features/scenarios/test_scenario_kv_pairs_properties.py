@@ -1,4 +1,4 @@
-"""Key-Value Pairs can be solved from what is said alone, by rewriting the question until nothing is left to look up."""
+"""Key-Value Pairs can be solved from the messages alone, by rewriting the question until no key is left to look up."""
 
 from __future__ import annotations
 

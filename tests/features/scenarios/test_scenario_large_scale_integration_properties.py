@@ -43,14 +43,14 @@ MONTHS = "March|April|May|June|July|August|September|October|November"
 
 
 def day(text: str) -> tuple[int, int]:
-    """Return the month and the day that a text names."""
+    """Return the month and the day named in a text."""
     month = re.findall(rf"\b(?:{MONTHS})\b", text)[-1]
     beside = re.findall(rf"(\d+)(?:\D{{2}} of)? {month}|{month} (\d+)", text)[-1]
     return datetime.strptime(month, "%B").month, int("".join(beside))  # noqa: DTZ007 - only for its month
 
 
 def solved(definition: Definition) -> list[list[str]]:
-    """Return what each question comes to."""
+    """Return the answer to each question."""
     gifts = []
     homes = {}
     for step in definition.steps:
@@ -89,7 +89,7 @@ def solved(definition: Definition) -> list[list[str]]:
 def answered(
     text: str, gifts: list[tuple[str, int, str, tuple[int, int]]], homes: dict[str, str]
 ) -> list[str]:
-    """Return what a question comes to: a number, names, or one name."""
+    """Return the answer to one question: a number, names, or one name."""
     given: defaultdict[str, int] = defaultdict(int)
     for name, pounds, purpose, _ in gifts:
         given[name] += pounds

@@ -1,4 +1,4 @@
-"""When the built-in scenarios ask their last question: drawn for each example, so that they do not all ask at once."""
+"""The time of each scenario's last question is drawn per example, so that the questions do not come all at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ltm.api.scenarios import suite as _suite
 
 LOW, HIGH = _parameters.LAST_WAITS
 PATIENT = [name for name in _suite.scenario_names() if name != "chapter_break"]
-"""The scenarios that wait: a book is read out in one go."""
+"""The scenarios with waits; a book is read out without any."""
 
 
 def _generate(name: str) -> Callable[..., Definition]:
@@ -27,7 +27,7 @@ def _generate(name: str) -> Callable[..., Definition]:
 
 
 def _waits(name: str, definition: Definition) -> list[float]:
-    """Return the shares of the span at which a definition goes on; restaurant keeps its last one as a parameter."""
+    """Return the shares of the span at which a definition continues; restaurant keeps its last one as a parameter."""
     found = [step.span for step in definition.steps if isinstance(step, Wait)]
     return (
         [*found, definition.parameters["last_wait"]] if name == "restaurant" else found

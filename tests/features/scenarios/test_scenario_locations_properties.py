@@ -1,4 +1,4 @@
-"""Locations Directions and Locations can be solved from what is said alone, by a solver without their code."""
+"""Locations Directions and Locations can be solved from the messages alone, by a solver without their code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
 def mapped(definition: Definition) -> dict[str, Point]:
-    """Return where each place lies, east and north of the first, by the messages."""
+    """Return the position of each place, east and north of the first, according to the messages."""
     first, *others = [step.text for step in definition.steps if type(step) is Say]
     (start,) = [place for place in PLACES if f"the {place}" in first.lower()]
     points: dict[str, Point] = {start: (0, 0)}

@@ -1,4 +1,4 @@
-"""Name List and Names can be solved from what is said alone, by a solver with no code of generator or reader."""
+"""Name List and Names can be solved from the messages alone, by a solver without the code of generator or reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 2**63)
 
 
 def own_names(definition: Definition) -> list[str]:
-    """Return the capitalised words that begin no sentence, or else the first word, of each statement."""
+    """Return the capitalized words of each statement that do not begin a sentence, or else its first word."""
     told = [step.text for step in definition.steps if type(step) is Say]
     inside = [
         re.findall(r"(?<![.!?] )(?<!^)\b(?!I\b|It\b)[A-Z]\w+", text) for text in told

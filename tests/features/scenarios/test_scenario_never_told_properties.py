@@ -1,4 +1,4 @@
-"""Never Told: a solver without the generator's code knows what was told, and what was not."""
+"""Never Told: a solver without the generator's code knows which facts were told and which were not."""
 
 from __future__ import annotations
 

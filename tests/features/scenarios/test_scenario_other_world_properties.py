@@ -1,4 +1,4 @@
-"""Other World: a solver that reads only the messages, and knows our world, works out every answer."""
+"""Other World: a solver that reads only the messages, and knows the real world, finds every answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LIKE = re.compile(rf" as ({'|'.join(HERE)})\b")
 
 
 def solved(definition: Definition) -> list[str]:
-    """Return what each question comes to."""
+    """Return the answer to each question."""
     rules: dict[tuple[str, str], str] = {}
     for step in definition.steps:
         if isinstance(step, Say):

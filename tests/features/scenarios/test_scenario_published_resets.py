@@ -1,4 +1,4 @@
-"""What the published runs say when a test is over makes the reader forget what the test was about."""
+"""The reset messages of the published runs make the reader forget the facts of the finished test."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.published
 
 
 def last_messages(log: str) -> dict[str, str]:
-    """Return the last message of the first test of each data set: what is said after its question."""
+    """Return the message that ends the first test of each data set, which follows its question."""
     last: dict[str, str] = {}
     for event in lines_of(GOODAI / log):
         folder, _, number = (event["test_id"] or "").rpartition(" - ")

@@ -1,4 +1,4 @@
-"""Research: a solver that reads only the messages answers every question, and finds the passages that it takes."""
+"""Research: a solver that reads only the messages answers every question, and finds the passages required."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAME, FULL = r"[A-Z][a-z]+", r"[A-Z][a-z]+ [A-Z][a-z]+"
 
 
 def fact(text: str) -> tuple[str, str, str]:
-    """Return what is told of whom: told apart by who and what is named."""
+    """Return the relation, its subject and its value, recognized by the names in the text."""
     full, numbers = re.findall(FULL, text), re.findall(r"\d+", text)
     works = [name for name in full if name.split()[1] in TRADES]
     people = [name for name in full if name not in works]
@@ -58,7 +58,7 @@ def fact(text: str) -> tuple[str, str, str]:
 
 
 def solved(definition: Definition) -> list[tuple[str, set[str]]]:
-    """Return the answer to each question, in full, and the titles of the passages that it takes."""
+    """Return the full answer to each question, and the titles of the passages required."""
     known: dict[tuple[str, str], tuple[str, str]] = {}
     for step in definition.steps:
         if isinstance(step, Say):

@@ -45,7 +45,7 @@ DRINK, DISH, OTHER = (
 )
 MIX_UP, RECALLED = "Excuse me, that is not what I ordered.", "I had the grape juice."
 GUEST = (DRINK, DISH, "Thanks.", OTHER, "Thanks.", MIX_UP, "Thanks.", RECALLED)
-"""What a guest replies from the menu on; every other one is a reply to a confirmation."""
+"""A guest's replies from the menu on; every second one replies to a confirmation."""
 
 
 def definition(seed: int = 0, **parameters: Any) -> Definition:
@@ -54,7 +54,7 @@ def definition(seed: int = 0, **parameters: Any) -> Definition:
 
 
 def evening(*replies: str) -> tuple[Score, list[str]]:
-    """Return the verdict on a guest in our small restaurant, and all that the guest was told."""
+    """Return the verdict on a guest in our small restaurant, and all messages to the guest."""
     agent = ScriptedAgent("All right.", *replies)
     ending = run_scenario(
         restaurant.test_restaurant, agent, definition=definition(menu=MENU), span=None
@@ -208,7 +208,7 @@ def test_a_definition_without_a_menu_is_an_error_and_no_zero() -> None:
 
 
 def visit(fourth: str, **parameters: str) -> tuple[float, str]:
-    """Return what a guest earns who orders and recalls well, and what was brought, for a reply to that."""
+    """Return the score and the dish of a guest who orders and recalls well, but gives this fourth reply."""
     made = definition(3)
     made = replace(made, parameters={**made.parameters, **parameters})
     heard: list[str] = []

@@ -1,4 +1,4 @@
-"""Restaurant can be played from what the waiter says alone, whatever the guest fancies."""
+"""Restaurant can be played from the waiter's messages alone, whatever the guest prefers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**63)
 
 
 class Guest:
-    """Orders at random from the menu in the conversation, and keeps the conversation as its only memory."""
+    """Orders at random from the menu, with the conversation as its only memory."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -85,7 +85,7 @@ def test_a_guest_with_any_taste_who_listens_earns_full_marks(
 
 
 class Forgetful:
-    """Sees the last message only: a drink of the menu, a dish of the pool, and always one reply to what is brought."""
+    """Sees only the last message: orders a drink from the menu and a dish from the pool, and always reacts alike."""
 
     def __init__(self, complains: bool) -> None:
         self.complains = complains

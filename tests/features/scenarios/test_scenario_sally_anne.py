@@ -98,7 +98,7 @@ def test_an_unknown_question_type_is_named() -> None:
 
 @pytest.mark.slow
 def test_no_simple_guess_earns_half_of_the_marks() -> None:
-    """Guessing one of the places earns about 29 %, always the last one 33 %: see the scenario's page."""
+    """Guessing a place earns about 29 %, always naming the last one 33 %: see the scenario's page."""
     hits = dict.fromkeys(("first", "last", "one before", "any"), 0.0)
     for seed in range(600):
         made = definition(seed)
@@ -242,7 +242,7 @@ MOVED = re.compile(r"(\w+) moved the (\S+) to the (\S+)\.")
 
 
 def staged(lines: list[str]) -> sally_anne.Stage:
-    """Play a ToMi story; its things are in the room of whoever first moves one."""
+    """Play a ToMi story; its things are in the room of the first person to move one."""
     at: dict[str, str] = {}
     for line in lines:
         if entered := ENTERED.match(line):

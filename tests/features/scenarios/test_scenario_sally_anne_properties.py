@@ -1,4 +1,4 @@
-"""Sally-Anne can be solved from what is said alone: by a second simulation, which looks back instead of playing."""
+"""Sally-Anne can be solved from the messages alone, by a second simulation that works backwards instead of playing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Moment = tuple[frozenset[str], str]
 
 
 def moments(lines: list[str]) -> list[Moment]:
-    """Return, after each line from the one that shows the thing, who is in its room and which container holds it."""
+    """For each line from the one that shows the thing, return the people in its room and its container."""
     where: dict[str, str] = {}
     room = box = ""
     seen = []

@@ -1,4 +1,4 @@
-"""Shopping List can be solved from what is said alone, by a solver with no code of generator or reader."""
+"""Shopping List can be solved from the messages alone, by a solver without the code of generator or reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LESS = re.compile(
 
 
 def solved(definition: Definition) -> dict[str, int]:
-    """Return the list that the messages tell."""
+    """Return the list that results from the messages."""
     goods: dict[str, int] = {}
     thing = ""
     for text in (step.text.lower() for step in definition.steps if type(step) is Say):

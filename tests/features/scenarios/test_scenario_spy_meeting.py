@@ -87,7 +87,7 @@ def test_a_meeting_is_an_opening_three_messages_and_a_question_over_90_percent_o
 def test_a_clue_gives_no_answer_away(
     clues: tuple[str, ...], group: tuple[str, ...]
 ) -> None:
-    """Nobody earns anything by repeating the messages, neither for this one nor for another."""
+    """Repeating the messages earns nothing, for this scenario or any other."""
     forms = [text for kind in spy_meeting.MESSAGES.values() for text in kind]
     everything = tuple(words for _, words in CODES)
     for clue, form in product(clues, forms):

@@ -1,4 +1,4 @@
-"""Spy Meeting can be solved from what is said alone: by whoever knows what each clue means."""
+"""Spy Meeting can be solved from the messages alone, by a solver that knows the meaning of each clue."""
 
 from __future__ import annotations
 

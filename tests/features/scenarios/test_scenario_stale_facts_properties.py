@@ -1,4 +1,4 @@
-"""Stale Facts: a solver without the generator's code knows what is so, what was so, and since when."""
+"""Stale Facts: a solver without the generator's code knows current and former values, and the dates of changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def names(text: str) -> list[str]:
 
 
 def first_of(found: re.Match[str]) -> str:
-    """Return the first word of a sentence only where it stands in front of what an invented name may do."""
+    """Return the first word of a sentence if it may be an invented name, otherwise ""."""
     word = found[0]
     invented = word[:1].isupper() and word not in ORDINARY
     return word if invented else ""
@@ -50,7 +50,7 @@ ORDINARY = frozenset(
 
 
 def history(about: Sequence[str], order: list[str]) -> list[tuple[str, str]]:
-    """Return the values of one topic with the day on which each began, "" for the first."""
+    """Return the values of one topic with the day on which each began; "" for the first."""
     told = sorted(about, key=order.index)
     cases: dict[str, str] = {}
     for text in told:

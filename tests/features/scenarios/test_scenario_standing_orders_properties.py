@@ -1,4 +1,4 @@
-"""Standing Orders: a solver that reads only the messages knows which orders hold in each line."""
+"""Standing Orders: a solver that reads only the messages knows which orders apply to each line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WANTED = re.compile(r"\b(?:I want|give me|let me have)\b", re.IGNORECASE)
 
 
 def solved(definition: Definition) -> list[tuple[dict[str, str], set[str]]]:
-    """Return for each line the words of the orders that hold, by kind, and all other words."""
+    """Return for each line the words of the orders that apply, by kind, and all other words."""
     word: dict[str, str] = {}
     only: dict[str, str] = {}
     ended: set[str] = set()

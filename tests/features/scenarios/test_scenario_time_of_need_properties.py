@@ -1,4 +1,4 @@
-"""Time of Need: a solver that reads only messages and the clock knows when what is due."""
+"""Time of Need: a solver that reads only messages and the clock knows what is due when."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 
 def moment(text: str, now: datetime) -> tuple[datetime, timedelta | None]:
-    """Return when a text wants something first, and how long after that again."""
+    """Return the first time that a text asks for, and the interval of repetitions or None."""
     if again := re.search(r"(?:every|each time) (\d+) minutes", text, re.IGNORECASE):
         every = timedelta(minutes=int(again[1]))
         return now + every, every
@@ -78,7 +78,7 @@ def moment(text: str, now: datetime) -> tuple[datetime, timedelta | None]:
 
 
 def solved(said: list[Exchange]) -> dict[str, list[datetime]]:
-    """Return when what was due."""
+    """Return the due times of each reminder."""
     due: dict[str, list[datetime]] = {}
     running: dict[str, tuple[datetime, timedelta | None]] = {}
     for one, following in zip(said, [*said[1:], said[-1]], strict=True):
@@ -106,7 +106,7 @@ def solved(said: list[Exchange]) -> dict[str, list[datetime]]:
 
 
 def heard(definition: Definition, rng: random.Random) -> list[Exchange]:
-    """Return the messages, each some time after the one before, up to days."""
+    """Return the messages at random intervals of up to several days."""
     now = datetime(2025, 12, 29, 22, 17, tzinfo=timezone.utc)
     found = []
     texts = [step.text for step in definition.steps if hasattr(step, "text")]

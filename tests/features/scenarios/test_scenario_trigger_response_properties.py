@@ -1,4 +1,4 @@
-"""Trigger Response can be solved from what is said alone, by a solver with no code of generator or reader."""
+"""Trigger Response can be solved from the messages alone, by a solver without the code of generator or reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users Apart: a solver without the generator's code knows who said what, and to whom it may be told."""
+"""Users Apart: a solver without the generator's code knows each speaker, and to whom each fact may be told."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def named(text: str) -> Callable[[str], bool]:
 
 
 def solved(definition: Definition, expected: list[str]) -> list[str]:
-    """Return each expected value that the asker has said of the thing asked for, "" where they said nothing of it."""
+    """Return each expected value that the asker stated about the thing in question, or "" if they stated none."""
     opening, *told = [step.text for step in definition.steps if isinstance(step, Say)]
     people = re.findall(r"[A-Z]\w+", re.split(r"[:.]", opening)[1])
     known = {}

@@ -1,4 +1,4 @@
-"""Who Said So: a solver without the generator's code knows whose each tip was, when, and how sure."""
+"""Who Said So: a solver without the generator's code knows the source, time and certainty of each tip."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def contest(text: str) -> str:
 
 
 def tips(definition: Definition) -> list[Tip]:
-    """Return all tips in the order in which they were told, by the messages alone."""
+    """Return all tips in the order told, from the messages alone."""
     found: list[Tip] = []
     for step in definition.steps:
         if not isinstance(step, (Say, Ask)) or not (day := DAY.search(step.text)):
@@ -66,7 +66,7 @@ def solved(definition: Definition) -> list[str]:
         if DAY.search(question.text) or re.search(
             "did you (?:yourself )?pick|your own", question.text
         ):
-            answers.append("")  # whatever the agent picks
+            answers.append("")  # any choice of the agent
             continue
         place = next(
             n for n, tip in enumerate(known) if f"the {tip.contest}" in question.text
@@ -151,6 +151,6 @@ def test_nobody_who_knows_only_the_kinds_of_questions_earns_more_than_the_floor(
             ]
             best[kind] = max(best[kind], sum(earned) / len(earned))
     assert best == {"who": 1 / 6, "sure": 1 / 6}
-    # one of the other contests that there are, and half of what is asked of days
+    # one of the other possible contests, times the half of the questions about days
     next_one = 1 / 13 / 2
     assert floor - 0.01 < (best["who"] + best["sure"] + next_one + 0) / 4 <= floor

@@ -1,4 +1,4 @@
-"""What is said in a scenario is said in many ways, half of them without the words that the question has."""
+"""Scenarios word their messages in many ways, half of them without the words of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios in one conversation: what one waits for is nobody else's words."""
+"""Scenarios in one conversation: no scenario's messages contain the words that another waits for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ltm.language.small_talk import read_templates
 
 SUITES = ("extended", "hygiene", "learning", "memory", "needle", "reasoning")
 LONG = 3
-"""Words from which an answer is not an everyday one, such as a colour or a number."""
+"""Words in an answer from which it is no longer an everyday one, such as a colour or a number."""
 
 
 @pytest.mark.parametrize("task", TASKS)

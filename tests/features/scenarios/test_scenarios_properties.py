@@ -1,4 +1,4 @@
-"""Each built-in scenario can be solved from what is said alone: by solvers with no code of generator or reader."""
+"""Each built-in scenario can be solved from its messages alone, by solvers without the code of generator or reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the built-in scenarios tell, so that a memory is measured on each of them."""
+"""The facts that the messages of built-in scenarios declare, so that memories can be measured on each of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pytest_ltm import Ask, Definition, Say
 from pytest_ltm.api.model import has_value
 from pytest_ltm.api.scenarios import scenario_names, to_json
 
-# Told in sentences that each memory may put in its own words: no word or two are the
-# fact.
+# Told in sentences that a memory may reword, so the fact cannot be matched by one or
+# two words.
 SENTENCES = {"how_to_think", "jokes"}
 LANGUAGES = {"en": {}, "de": {"language": "de"}, "zh": {"language": "zh"}}
 PAGE = Path(__file__).parents[3] / "docs" / "memory-operations.md"
@@ -29,7 +29,7 @@ def made(name: str, number: int = 8, **parameters: object) -> list[Definition]:
 
 
 def told(definition: Definition) -> Iterator[tuple[str, str, str | None]]:
-    """Yield each message with what it tells."""
+    """Yield each message with the facts it declares."""
     for step in definition.steps:
         if isinstance(step, Say):
             yield from (
@@ -44,7 +44,7 @@ def told(definition: Definition) -> Iterator[tuple[str, str, str | None]]:
 
 
 def before(definition: Definition, text: str) -> str:
-    """Return all that is said up to a message."""
+    """Return all messages up to this one."""
     texts = [step.text for step in definition.steps if isinstance(step, (Say, Ask))]
     return "\n".join(texts[: texts.index(text) + 1])
 

@@ -1,4 +1,4 @@
-"""Standing Orders: who keeps track earns full marks; who obeys all, or nothing, or repeats it all, earns nothing."""
+"""Standing Orders: tracking them earns full marks; obeying all or none, or repeating everything, earns nothing."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_who_forgets_earlier_messages_loses_what_they_ordered() -> None:
 
 @pytest.mark.slow
 def test_no_prose_obeys_an_order_by_accident() -> None:
-    """Neither a page of English nor what a control says while other scenarios are played."""
+    """Neither a page of English nor a control's replies to other scenarios obey one."""
     other = conversation(
         {"it": BODY}, {"it": made(3)}, find_agent("full").make(), span=2_000
     )

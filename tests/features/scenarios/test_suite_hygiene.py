@@ -1,4 +1,4 @@
-"""The suite `hygiene`: who sees everything earns full marks; whoever has one answer for all earns nothing."""
+"""The suite `hygiene`: seeing everything earns full marks; one answer for everything earns nothing."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ MESSAGES = {
 
 
 class Always:
-    """Gives one reply to everything."""
+    """Gives a constant reply."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply
@@ -222,7 +222,7 @@ def test_rules_agree_with_replies_labelled_by_hand(name: str) -> None:
 
 
 ALLOWED: dict[str, int] = {}
-"""How many replies of a scenario the rules may judge otherwise: no figure may grow."""
+"""Number of replies per scenario on which the rules may differ from the label; these may never grow."""
 
 
 def tuples_of(args: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The suite `learning`: who puts together what was told earns full marks, who repeats it nothing."""
+"""The suite `learning`: combining the lessons earns full marks, repeating them nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MESSAGES = {
     for name in ("FIRST_LESSONS", "LESSONS", "QUESTIONS", "RIGHT", "WRONG")
 }
 ALLOWED = {"first": 0, "second": 1}
-"""How many replies the rules may judge otherwise: no figure may grow."""
+"""Number of replies on which the rules may differ from the label; these may never grow."""
 
 
 def body(name: str) -> Any:
@@ -78,7 +78,7 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
 
 
 class Once:
-    """Knows the first form that it is asked for, and no other."""
+    """Knows only the first form that it is asked for."""
 
     def __init__(self, form: str) -> None:
         self._form = form

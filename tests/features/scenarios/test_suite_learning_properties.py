@@ -1,4 +1,4 @@
-"""What is asked for in an invented language follows from the examples alone, and nobody has said it before."""
+"""Questions about an invented language follow from the examples alone, and their answers never occur before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUOTED = re.compile(r"(?<![a-z])'([a-z ]+)'")
 
 
 def words(gloss: str) -> frozenset[str]:
-    """Return what a phrase says, the plural as a word of its own."""
+    """Return the meanings in a phrase, with the plural as a separate one."""
     *others, noun = gloss.split()
     return frozenset(
         {*others, noun.rstrip("s"), *noun[len(noun.rstrip("s")) :]} - {"the"}
@@ -30,7 +30,7 @@ def words(gloss: str) -> frozenset[str]:
 
 
 def composed(known: dict[frozenset[str], str], asked: frozenset[str]) -> str:
-    """Return a form by proportion: what stands around the word of one thing stands around that of another."""
+    """Return a form by analogy: the affixes around one noun are applied to another."""
     nouns = {
         word: form for said, form in known.items() if len(said) == 1 for word in said
     }
@@ -44,7 +44,7 @@ def composed(known: dict[frozenset[str], str], asked: frozenset[str]) -> str:
         (word, *around[frozenset({word})]) for word in sorted(asked - {noun})
     )
     if bool(before) == bool(first):
-        # on the same side: some example has both, and their order
+        # both on the same side: some example has both, which shows their order
         both = "".join(
             next(parts for said, parts in around.items() if said >= {one, other})
         )
@@ -54,7 +54,7 @@ def composed(known: dict[frozenset[str], str], asked: frozenset[str]) -> str:
 
 
 def solved(definition: Definition) -> list[str]:
-    """Return the forms that are asked for, from the lessons so far; no correction is looked at."""
+    """Return the requested forms, from the lessons so far; corrections are ignored."""
     known: dict[frozenset[str], str] = {}
     answers = []
     for step in definition.steps:
@@ -112,7 +112,7 @@ NAMED = re.compile(r"\b[Ii]n(?:to)? ([A-Z][a-z]+)\b")
 
 
 def known_to_whoever_reads(definition: Definition) -> list[str]:
-    """Return what the lessons say: "" where neither that language nor one that is built like it shows it."""
+    """Return the forms found in the lessons; "" if neither the language nor a similarly built one shows it."""
     lessons: dict[str, dict[frozenset[str], str]] = {}
     families: list[set[str]] = []
     answers = []
@@ -153,7 +153,7 @@ def shown(
     own: dict[frozenset[str], str],
     asked: frozenset[str],
 ) -> str:
-    """Return a phrase in a language as another lesson shows what is said of its thing; "" if it does not."""
+    """Return a phrase in one language by the pattern of another's lesson; "" if the lesson lacks it."""
     noun = next(said for said in own if len(said) == 1 and said <= asked)
     found = [(said, form) for said, form in lesson.items() if said > asked - noun]
     return next(

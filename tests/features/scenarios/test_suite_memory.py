@@ -1,4 +1,4 @@
-"""The suite `memory`: who sees everything earns full marks, one answer for all nothing, and its golds are known."""
+"""The suite `memory`: seeing everything earns full marks, a constant answer nothing, and its golds are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ltm.locales import CODES, load_language
 ENTRIES = {entry.name: entry for entry in built_in("memory").entries}
 CARELESS = ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")
 OTHERS = [code for code in CODES if code not in ("en", "zh")]
-"""Whose words have blanks between them."""
+"""Languages with spaces between words."""
 LABELLED = Path(__file__).parents[2] / "labelled" / "memory.jsonl"
 
 
@@ -112,7 +112,7 @@ def test_nor_has_one_in_another_language(code: str) -> None:
     labels = language.find_text("forget_on_request.label", nothing)
     for topic, (label, meaning) in labels.items():
         told = {*plain_words(clauses[topic][0]), *plain_words(label)}
-        # articles and the like are in every sentence
+        # articles and similar words are in every sentence
         common = {word for word in told if len(word) < 5}
 
         assert (told - common).isdisjoint(plain_words(meaning)), topic

@@ -1,4 +1,4 @@
-"""The suite `needle`: who sees everything finds every needle; whoever has one answer for all finds none."""
+"""The suite `needle`: seeing everything finds every needle; a constant answer finds none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Needles can be found in what is said alone, by a solver that knows nothing of the generators."""
+"""Needles can be found in the messages alone, by a solver that knows nothing of the generators."""
 
 from __future__ import annotations
 

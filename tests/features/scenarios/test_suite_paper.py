@@ -1,4 +1,4 @@
-"""The suite `paper` is frozen: its file leaves nothing to defaults, and a version of it always says the same."""
+"""The suite `paper` is frozen: its file leaves nothing to defaults, and a version always has the same texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECORD = Path(__file__).with_name("suite_paper.json")
 WRITE = "LTM_WRITE_DIGESTS"
 PAPER = _suite.built_in("paper")
 ELSEWHERE = {"book", "dataset", "language", "locale", "menu"}
-"""Parameters that have texts from elsewhere take the place of what a scenario says itself."""
+"""Parameters that replace a scenario's own texts with external ones."""
 
 
 def _test_of(entry: _suite.SuiteEntry) -> Any:
@@ -33,7 +33,7 @@ def _test_of(entry: _suite.SuiteEntry) -> Any:
 
 
 def _digest(entry: _suite.SuiteEntry) -> str:
-    """Return the hash of all examples for seed 0: their definitions, and what is said to an agent that is right."""
+    """Return the hash of all examples for seed 0: their definitions, and the messages to a perfect agent."""
     test = _test_of(entry)
     [marker] = [mark.kwargs for mark in test.pytestmark if mark.name == "ltm"]
     said: list[object] = [marker["reset"]]
@@ -58,7 +58,7 @@ def _digest(entry: _suite.SuiteEntry) -> str:
 
 
 def _without_tells(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without what its messages tell in the scenario's own terms, which no agent sees."""
+    """Return a definition without the facts that its messages declare, which no agent sees."""
     steps = [
         {name: value for name, value in step.items() if name != "tells"}
         for step in definition["steps"]

@@ -1,4 +1,4 @@
-"""The suite `restraint`: what is known stays out where it does not belong, and comes where it is asked for."""
+"""The suite `restraint`: known facts stay out where they do not belong, and appear where they are asked for."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ WRONG = {
         "You have not told me.",
     ),
 }
-"""What is said of the value {v} and the other one {w}, by the manner in which it must be answered."""
+"""Wrong answers by the required manner, with the value {v} and the other one {w}."""
 
 
 def definition_of(kind: str, seed: int) -> Definition:
@@ -113,7 +113,7 @@ def texts_of(definition: Definition, step_type: type[Say | Ask]) -> list[str]:
 
 
 class Always:
-    """Gives one reply to everything."""
+    """Gives a constant reply."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply
@@ -123,7 +123,7 @@ class Always:
 
 
 class Latest:
-    """Answers with the message that it was told last, or first."""
+    """Answers with the latest or the first message that it was told."""
 
     def __init__(self, place: int) -> None:
         self._place = place
@@ -166,7 +166,7 @@ def test_who_sees_everything_earns_full_marks(spec: str, span: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_full_and_the_given_replies_are_right_in_every_wording(kind: str) -> None:
-    """Of 275 examples."""
+    """Over 275 examples."""
     for seed in range(25):
         definition, agent = definition_of(kind, seed), find_agent("full").make()
         said = {
@@ -205,7 +205,7 @@ def test_a_window_remembers_neither_what_stays_out_nor_what_is_asked_for() -> No
 
 
 def answered(definition: Definition, place: int, template: str) -> tuple[float, float]:
-    """Return both bounds of the score where one answer is made from a template, and the other is right."""
+    """Return both bounds of the score with one answer made from a template, and the other correct."""
     expected: str = definition.expected[place]
     values = [expected, *definition.parameters["others"][place]]
     right, other = [value for value in values if value][:2]
@@ -282,7 +282,7 @@ def test_who_recites_both_sentences_of_the_user_has_chosen_neither(seed: int) ->
 
 @dataclass
 class Grading:
-    """A judge that always gives one grade, and notes what it was asked."""
+    """A judge with a constant grade, which records its calls."""
 
     grade: str
     asked: list[str] = field(default_factory=list)
@@ -347,7 +347,7 @@ def test_the_suite_has_every_kind_and_tells_agents_to_forget_what_may_come_again
     entries = built_in("restraint").entries
     assert sorted(entry.name for entry in entries) == KINDS
     assert all(entry.parameters == {"kind": entry.name} for entry in entries)
-    # people of invented names never come again
+    # people with invented names never recur
     assert [entry.name for entry in entries if not entry.reset] == ["confidence"]
 
 
@@ -357,7 +357,7 @@ def rows_of(half: str) -> list[dict[str, Any]]:
 
 
 def outcome_of(row: Mapping[str, Any]) -> str:
-    """Return what the rule says of a labelled reply, in the words of labels."""
+    """Return the rule's verdict on a labelled reply, in the vocabulary of labels."""
     rule = evaluator_of("ShowsRestraint", row["args"])
     lower, upper, _ = bounds_of(rule, row["answers"])
     if lower == 1:

@@ -1,4 +1,4 @@
-"""Time of Need: who sees the clock reminds in time; who always reminds, or never, earns nothing."""
+"""Time of Need: seeing the clock and reminding in time earns full marks; reminding always or never earns nothing."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_messages_in_other_words_ask_for_the_same() -> None:
 
 
 class Always:
-    """Has every reminder in every reply, or in none."""
+    """Puts every reminder into every reply, or none."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -113,7 +113,7 @@ def test_an_agent_that_is_not_told_the_time_cannot_be_measured() -> None:
 
 @pytest.mark.slow
 def test_a_clock_on_the_wall_works_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every message takes its time there, so no reply comes at the very moment."""
+    """Each message then takes time, so no reply comes exactly at the due time."""
     now = [datetime(2026, 5, 7, 22, 13, 44, tzinfo=timezone.utc)]
 
     def look() -> datetime:

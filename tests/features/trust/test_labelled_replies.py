@@ -1,4 +1,4 @@
-"""The rule of the suite `trust` on replies that were labelled before it read them."""
+"""The rule of the suite `trust` on replies that were labelled before it judged them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIDES = ("poison", "twin")
 
 
 def answers_of(definition: Definition) -> list[str]:
-    """Return what an agent answers that goes by the user's texts alone."""
+    """Return the answers of an agent that relies on the user's texts alone."""
     agent = find_agent("fencing").make()
     steps = [step for step in definition.steps if isinstance(step, Say | Ask)]
     replies = [str(agent.reply(step.text)) for step in steps]
@@ -39,7 +39,7 @@ def answers_of(definition: Definition) -> list[str]:
 
 
 def outcome_of(attack: str, definition: Definition, side: str, reply: str) -> str:
-    """Return what the rule says of a reply to all questions of a side, in the words of labels."""
+    """Return the rule's verdict on one reply to all questions of a side, in the vocabulary of labels."""
     asked = definition.parameters["asked"]
     pairs = zip(asked, answers_of(definition), strict=True)
     answers = [reply if about == side else answer for about, answer in pairs]
@@ -57,7 +57,7 @@ def outcome_of(attack: str, definition: Definition, side: str, reply: str) -> st
 
 
 def read_outcomes(*sides: str) -> Iterator[tuple[str, str]]:
-    """Yield the label of each reply to the questions of some sides, and what the rule says."""
+    """Yield the label of each reply to the questions of some sides, and the rule's verdict."""
     for attack, kind in KINDS.items():
         parameters = {"channel": "document", "attack": attack}
         definition = poison.poison(random.Random(f"lab {attack}"), parameters)

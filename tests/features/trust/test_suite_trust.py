@@ -1,4 +1,4 @@
-"""The suite `trust`: who obeys, who fences and who refuses are told apart, and nothing is had without a memory."""
+"""The suite `trust`: agents that obey, fence or refuse are distinguished, and nothing is earned without memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def definition_of(attack: str, channel: str, seed: int = 0) -> Definition:
 
 
 class Rates(NamedTuple):
-    """What came of some pairs."""
+    """The outcome of some pairs."""
 
     attack: float
     utility: float
@@ -135,7 +135,7 @@ def test_neither_guessing_nor_dumping_earns_anything_or_is_called_obedience(
 
 
 class Obliging:
-    """Says all invented words that it was ever told, with each answer."""
+    """Includes all invented words that it was ever told in each answer."""
 
     def __init__(self) -> None:
         self.words: dict[str, None] = {}

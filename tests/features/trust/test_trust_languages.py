@@ -1,4 +1,4 @@
-"""The suite `trust` in other languages: whoever obeys, fences or refuses is told apart as in English."""
+"""The suite `trust` in other languages: obeying, fencing and refusing are distinguished as in English."""
 
 from __future__ import annotations
 

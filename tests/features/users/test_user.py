@@ -1,4 +1,4 @@
-"""Simulated users: what their models are asked, what is read from the replies, and what no person would say."""
+"""Simulated users: their models' prompts, the parsing of replies, and replies that no person would give."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GOAL = "Plan a birthday, and mention in passing that Ana is allergic to nuts"
 def asked(
     model: object, *, says: int = 9, **options: Any
 ) -> tuple[Ending, list[Exchange]]:
-    """Return how a talk with an agent ended that only says yes, and the exchanges of it."""
+    """Return the ending and the exchanges of a talk with an agent that only says yes."""
     talked: list[Exchange] = []
 
     def body(ltm: Ltm) -> None:
@@ -39,7 +39,7 @@ def reply(message: str, *, done: bool = False) -> str:
     return json.dumps({"message": message, "done": done})
 
 
-# --- reading
+# --- parsing
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,8 @@ def test_a_fact_that_was_never_told_cannot_be_asked_for() -> None:
     assert "the user never said 'nuts'" in str(error)
 
 
-# --- what no person would say: the example is left unscored, whatever the agent did
+# --- replies that no person would give: the example is left unscored, whatever the
+# agent did
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Wherever a run with simulated users is cut off, what their models said is handed back, and the end is the same."""
+"""Wherever a run with simulated users is cut off, their models' replies are replayed, and the end is the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FACT = "allergic to nuts"
 
 
 class Moody:
-    """A model whose replies depend on the prompt alone: messages, ends, faults and nonsense."""
+    """A model whose replies depend only on the prompt: messages, ends, faults and nonsense."""
 
     def __init__(self, mood: int, nonsense: int) -> None:
         self.mood, self.nonsense, self.calls = mood, nonsense, 0
@@ -49,7 +49,7 @@ class Moody:
 
 
 def played(path: Path, model: Moody, turns: int) -> dict[str, str]:
-    """Play on what is recorded in a file, and return how the examples ended."""
+    """Resume from the record in a file, and return the endings of the examples."""
 
     def scenario(number: int) -> Callable[[Ltm], object]:
         def body(ltm: Ltm) -> None:

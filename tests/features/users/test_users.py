@@ -1,4 +1,4 @@
-"""Messages of several users: who is told whose they are, what is written down, and what is said again."""
+"""Messages of several users: which agents learn the user, what is recorded, and what is replayed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_ltm.testing import Played, run_conversation
 
 
 class Apart:
-    """Keeps what it is told by user."""
+    """Stores messages by user."""
 
     def __init__(self) -> None:
         self.told: dict[str, list[str]] = {}

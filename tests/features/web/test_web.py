@@ -1,4 +1,4 @@
-"""The local page, asked without a browser: who gets in, what is shown, what is written."""
+"""The local web app, called without a browser: access, contents, and writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m'\"&\u202eTeal"
 
 @pytest.fixture
 def app(tmp_path: Path) -> Starlette:
-    """Return a server with one run: three verdicts, of which one is unsure."""
+    """Return a server with one run: three verdicts, one of them unsure."""
     rows = [
         played(
             "colours",
@@ -62,7 +62,7 @@ def run(app: Starlette) -> Path:
     return found
 
 
-# --- who gets in
+# --- access
 
 
 def test_the_link_lets_in_and_the_key_leaves_the_address(app: Starlette) -> None:
@@ -116,7 +116,7 @@ def test_a_long_name_in_an_address_is_refused(
 
 
 class Transport:
-    """A connection that notes that it was ended."""
+    """A connection that records being closed."""
 
     is_open = True
 
@@ -221,7 +221,7 @@ def test_without_the_extra_the_command_says_what_to_install(
     )
 
 
-# --- what the page opens on
+# --- the start page
 
 
 def write_finished_run(
@@ -236,7 +236,7 @@ def write_finished_run(
 
 
 def example_of(agent: str, label: str, score: float) -> ConversationResult:
-    """Return a conversation of an own agent with one example."""
+    """Return a conversation of a user's agent with one example."""
     row = played(
         agent=agent,
         span=int(label.removesuffix("k")) * 1_000,

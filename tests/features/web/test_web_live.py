@@ -1,4 +1,4 @@
-"""The live view and the list of runs: journals read as they grow, whatever they are."""
+"""The live view and the list of runs: growing journals, whatever they contain."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def exchange(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a run that has begun."""
+    """Return the folder of a run in progress."""
     found = tmp_path / "runs" / "run"
     (found / NAME).mkdir(parents=True)
     return found
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def journal(folder: Path) -> Iterator[Journal]:
-    """Return the journal of its only conversation: one scenario speaks, one waits, one is to come."""
+    """Return the journal of its only conversation: one scenario speaks, one waits, one has not begun."""
     made = Journal.at(folder / NAME / "journal.jsonl")
     for event in (
         header(),
@@ -94,7 +94,7 @@ def app(tmp_path: Path) -> Starlette:
 def pushed(
     app: Starlette, address: str = "/live/events?run=run"
 ) -> dict[str, list[Any]]:
-    """Return what a page is told of runs that are over, by the name of the event."""
+    """Return the events pushed to a page once its runs are over, by event name."""
     found: dict[str, list[Any]] = {}
     for part in ask(app, address).text.split("\n\n"):
         lines = dict(line.split(": ", 1) for line in part.splitlines())
@@ -300,7 +300,7 @@ def test_a_run_that_is_deleted_while_it_is_shown_ends(
     app.state.ending = lambda: False
     folder.rename(folder.parent.parent / "elsewhere")
     app.state.awaited = (
-        "run"  # a page that is open does not ask again whether there is such a run
+        "run"  # an open page does not check again whether there is such a run
     )
     told = pushed(app)
     assert told["runs"][0][0]["gone"] is True
