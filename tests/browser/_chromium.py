@@ -39,7 +39,7 @@ PATIENCE = 30.0
 
 
 class Chromium:
-    """One browser with one page at a time."""
+    """A browser with one page at a time."""
 
     def __init__(self, profile: Path) -> None:
         assert BROWSER is not None
@@ -58,7 +58,7 @@ class Chromium:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
             target = next(each for each in json.load(answer) if each["type"] == "page")
         # No keepalive: its thread draws from the module-level `random`, which belongs
-        # to the test that is running.
+        # to the running test.
         self._socket = self._open.enter_context(
             connect(target["webSocketDebuggerUrl"], max_size=None, ping_interval=None)
         )
@@ -81,7 +81,7 @@ class Chromium:
         self._process.wait(PATIENCE)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Carry out a command of the protocol; what happens meanwhile becomes events."""
+        """Execute a command of the protocol; messages that arrive before its result become events."""
         self._sent += 1
         self._socket.send(
             json.dumps({"id": self._sent, "method": method, "params": params})
@@ -94,14 +94,14 @@ class Chromium:
                 return result
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Load a file and wait until it is there; forgets earlier events."""
+        """Load a file, wait until it is ready, and discard earlier events."""
         self.call("Page.navigate", url="about:blank")
         self.events.clear()
         self.call("Page.navigate", url=path.as_uri() + fragment)
         self.wait_for("document.readyState === 'complete'")
 
     def run(self, script: str) -> Any:
-        """Return what an expression comes to (a promise is awaited)."""
+        """Return the value of an expression (promises are awaited)."""
         found = self.call(
             "Runtime.evaluate",
             expression=script,
@@ -138,7 +138,7 @@ class Chromium:
             )
 
     def press(self, *keys: str) -> None:
-        """Press keys one after the other."""
+        """Press keys in sequence."""
         for key in keys:
             text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
             more = {"text": text} if text else {}
@@ -160,7 +160,7 @@ class Chromium:
     def screen(
         self, width: int, height: int, *, dark: bool = False, media: str = ""
     ) -> None:
-        """Set size and taste of the reader."""
+        """Set the window's size and the reader's preferences."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -174,7 +174,7 @@ class Chromium:
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
 
     def shot(self, path: Path, *, whole: bool = False) -> None:
-        """Save what is seen as a PNG."""
+        """Save a screenshot as PNG."""
         data = self.call(
             "Page.captureScreenshot", format="png", captureBeyondViewport=whole
         )["data"]
@@ -210,7 +210,7 @@ class Chromium:
 
     @property
     def requests(self) -> list[str]:
-        """What was asked of the network or the disk since the page was opened, the page itself aside."""
+        """Requests to the network or the disk since the page was opened, except for the page itself."""
         urls = [
             event["params"]["request"]["url"]
             for event in self.events

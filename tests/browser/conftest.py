@@ -1,4 +1,4 @@
-"""The report file and the local page in a real browser: one chromium for each module; skipped where there is none."""
+"""The report file and the local page in a real browser: one chromium per module; skipped if not installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture
 def page(browser: Chromium) -> Iterator[Chromium]:
-    """A page that must neither complain nor ask for anything."""
+    """A page that must neither complain nor send requests."""
     browser.screen(1300, 1000)
     yield browser
     assert browser.complaints == []

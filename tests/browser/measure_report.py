@@ -25,7 +25,7 @@ SCENARIOS = 11
 
 
 def words(rng: random.Random, characters: int) -> str:
-    """Return made-up prose: frequent words are short, as in real languages, so that it packs as prose does."""
+    """Return made-up prose that compresses like real prose: frequent words are short, as in real languages."""
     syllables = [
         a + b
         for a in "bdfgklmnprstvz"
@@ -94,7 +94,7 @@ def long(folder: Path, rng: random.Random) -> Path:
 
 
 def many(folder: Path, rng: random.Random) -> Path:
-    """9,988 items in four conversations, 2 KB of text of its own each."""
+    """9,988 items in four conversations, each with 2 KB of its own text."""
     spans = (("one", 32_000), ("one", 120_000), ("two", 32_000), ("two", 120_000))
     talks = [talk(agent, span, 227, rng, 0.6) for agent, span in spans]
     run = write_run(folder, *talks)
@@ -123,7 +123,7 @@ def figures(name: str, run: Path, out: Path, browser: Chromium) -> Iterator[str]
     built = time.perf_counter() - began
     browser.open(out)
     browser.wait_for("document.querySelectorAll('#scene .mark').length > 0")
-    browser.call("Page.captureScreenshot")  # else nothing is painted
+    browser.call("Page.captureScreenshot")  # otherwise nothing is painted
     paint = browser.run(
         "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
     )

@@ -1,4 +1,4 @@
-"""The live view in a real Chromium: three agents seen growing, the server killed meanwhile."""
+"""The live view in a real Chromium: three agents grow, while the server is killed and restarted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PATIENCE = 60.0
 def serving(
     project: Path, port: int = 0
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start `ltm serve`; return its process and the link that it prints."""
+    """Start `ltm serve`; return its process and the link it prints."""
     command = [sys.executable, "-m", "pytest_ltm", "serve", "--port", str(port)]
     process = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -59,7 +59,7 @@ def go(browser: Chromium, url: str) -> None:
 
 
 def shows(browser: Chromium, text: str) -> None:
-    """Wait until a page is there, with this text."""
+    """Wait until the page shows this text."""
     browser.wait_for(
         "location.href !== 'about:blank' && document.readyState === 'complete' && "
         f"document.body.innerText.includes({json.dumps(text)})"
@@ -68,7 +68,7 @@ def shows(browser: Chromium, text: str) -> None:
 
 @contextmanager
 def playing(project: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a run in a process of its own."""
+    """Start a run in a separate process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
         cwd=project,
@@ -140,7 +140,7 @@ def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(
 
 
 def begun(browser: Chromium, base: str) -> str:
-    """Return the run that the page lists, once it does and its conversations have begun."""
+    """Return the run listed on the page, once it is there and its conversations have begun."""
     for _ in range(200):
         go(browser, f"{base}/")
         found: list[str] = browser.run(
@@ -152,7 +152,7 @@ def begun(browser: Chromium, base: str) -> str:
 
 
 def positions(run: Path) -> list[int]:
-    """Return how many tokens each conversation has, by its folder."""
+    """Return the tokens of each conversation, by folder."""
     found = [
         json.loads(path.read_text())["tokens"]
         for path in sorted(run.glob("*/results.json"))

@@ -1,4 +1,4 @@
-"""The report file in chromium: folding, sorting, search, time line, keyboard, hostile texts."""
+"""The report file in chromium: folding, sorting, search, timeline, keyboard, hostile texts."""
 
 from __future__ import annotations
 

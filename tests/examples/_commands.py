@@ -1,4 +1,4 @@
-"""Commands as a reader of the documentation types them: run in a folder, and their output made comparable."""
+"""Commands as a reader of the documentation types them: run in a folder, with comparable output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alone import alone
 
 ROOT = Path(__file__).parents[2]
 
-# What the installed command `pytest` does; `python -m pytest` would put the working
+# Like the installed command `pytest`; `python -m pytest` would put the working
 # directory on sys.path.
 _PYTEST = "import sys; sys.path[:] = filter(None, sys.path); import pytest; sys.exit(pytest.main())"
 _SCREEN = {"NO_COLOR": "1", "TERM": "xterm"}
@@ -29,14 +29,14 @@ _VOLATILE = [
 
 @dataclass(frozen=True)
 class Output:
-    """What a command printed, and its exit status."""
+    """The output of a command, and its exit status."""
 
     status: int
     printed: tuple[str, ...]
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines, made comparable."""
+        """The lines in comparable form."""
         return tuple(map(comparable, self.printed))
 
     def counts(self) -> dict[str, int]:
@@ -59,7 +59,8 @@ def run(command: str, folder: Path, *, columns: int = 80) -> Output:
         "rm": ["rm"],
         "sed": ["sed"],
     }
-    # A run inside a run would inherit the outer one's worker, options and current test.
+    # The inner run would otherwise inherit the outer one's worker, options and current
+    # test.
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -80,7 +81,7 @@ def run(command: str, folder: Path, *, columns: int = 80) -> Output:
 
 
 def comparable(line: str) -> str:
-    """Return a line without what differs between two equal runs, the rulers around headings, and alignment."""
+    """Return a line without the parts that differ between equal runs, heading rulers, and alignment."""
     for pattern, instead in _VOLATILE:
         line = pattern.sub(instead, line)
     return " ".join(line.split())

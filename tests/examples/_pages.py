@@ -1,4 +1,4 @@
-"""Fenced blocks of Markdown pages: which command, with which output; which file, with which content."""
+"""Fenced blocks of Markdown pages: commands with their outputs, and files with their contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block. The word after the language, if there is one, names the file that it is."""
+    """One fenced block. A word after the language names the file that the block shows."""
 
     language: str
     file: str

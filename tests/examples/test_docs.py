@@ -11,7 +11,7 @@ PLAYED_AT_NIGHT = pytest.mark.nightly(
     "commands as a reader types them: each page has its turn within days", every=4
 )
 NEEDED = {"docs/plots.md": "matplotlib"}
-"""What a page's commands take that only an extra brings."""
+"""Packages from extras that a page's commands need."""
 
 
 def page_id(page: Path) -> str:
@@ -50,7 +50,7 @@ def test_a_reader_who_types_along_sees_what_the_page_shows(
 
 
 def missing(shown: list[str], lines: tuple[str, ...]) -> str | None:
-    """Return the first line of a page that the output does not have, in order; `...` stands for any lines."""
+    """Return the first line of a page that the output lacks, in order; `...` stands for any lines."""
     rest = iter(lines)
     for line in map(comparable, shown):
         if line not in {"...", "…"} and line not in rest:

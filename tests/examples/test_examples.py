@@ -157,7 +157,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
         ({}, "breach: false-pass is 25.0%, above 0.0%"),
     ],
 }
-"""For each command in a recipe's README: its outcomes (where no built-in scenario is played), and a line that tells."""
+"""For each command in a recipe's README: its outcomes (if it plays no built-in scenario), and a distinctive line."""
 
 LIBRARIES = {
     "langchain_agent": "langchain_core",
@@ -165,7 +165,7 @@ LIBRARIES = {
     "openai_agents_sdk": "agents",
     "pydantic_ai_agent": "pydantic_ai",
 }
-"""What a recipe needs beside pytest-ltm; without it, test_library_recipes.py runs its adapter against a fake."""
+"""Packages that a recipe needs in addition; without them, test_library_recipes.py runs its adapter against a fake."""
 
 
 def test_every_recipe_is_tested_and_listed() -> None:

@@ -23,7 +23,7 @@ RECIPE = ROOT / "conftest_examples" / "ci_gate"
 
 
 def workflow(name: str) -> dict[Any, Any]:
-    """Return what a workflow file says."""
+    """Return the parsed contents of a workflow file."""
     found: dict[Any, Any] = yaml.safe_load((RECIPE / name).read_text(encoding="utf-8"))
     return found
 
@@ -82,7 +82,7 @@ def test_the_page_of_the_gate_has_a_row_for_every_metric() -> None:
 
 COMMENT = "memory-comment.yml"
 ON = True
-"""What `on` is to a YAML parser."""
+"""The key `on`, as a YAML parser reads it."""
 
 
 def test_the_comment_is_written_after_the_run_whose_summary_it_takes() -> None:
@@ -140,7 +140,7 @@ case "$*" in
   *--paginate*) printf '%s' "$COMMENTS" ;;
 esac
 """
-"""In the place of GitHub's program: it writes down what it is asked to do."""
+"""Replaces GitHub's program, and records its calls."""
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the script is bash")

@@ -1,4 +1,4 @@
-"""The recipes for agents of well-known libraries: their adapters against fakes, and stores with the real thing."""
+"""The recipes for agents of well-known libraries: their adapters against fakes, and stores with the real library."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_a_recipe_is_what_init_writes(recipe: str, library: str) -> None:
         "bot.py": framework.stand_in,
     }
     for name, text in written.items():
-        # The recipe is formatted as the rest of this project is.
+        # The recipe is formatted like the rest of this project.
         recorded = (RECIPES / recipe / name).read_text("utf-8")
         assert ast.dump(ast.parse(recorded)) == ast.dump(ast.parse(text)), name
 
 
 @pytest.fixture
 def adapter_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return what makes the agent class of a library's adapter, where `bot` has the given object."""
+    """Return a factory for the agent class of a library's adapter, with the given object as its `bot`."""
 
     def make(library: str, given: Any) -> Any:
         framework = load_frameworks()[library]
@@ -169,7 +169,7 @@ def test_a_session_of_the_agents_sdk_is_told_filler(
 
 @pytest.fixture
 def fake_module(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what puts a module of a library that is not installed in its place."""
+    """Return a function that installs a fake for a missing library's module."""
 
     def put(name: str, **members: Any) -> None:
         parts = name.split(".")
@@ -226,7 +226,7 @@ def test_an_agent_of_llama_index_is_shown_its_history(
 
 
 def words(text: str) -> list[float]:
-    """Return a vector that is near for texts with the same words."""
+    """Return a vector that is close for texts with common words."""
     vector = [0.0] * 64
     for word in text.lower().split():
         vector[sum(map(ord, word)) % 64] += 1.0
@@ -234,7 +234,7 @@ def words(text: str) -> list[float]:
 
 
 def embeddings(post: Any) -> Answer:
-    """Answer as OpenAI does when asked for embeddings."""
+    """Answer like OpenAI's embeddings endpoint."""
     texts = (
         [post.body["input"]]
         if isinstance(post.body["input"], str)
@@ -295,7 +295,7 @@ def test_a_store_of_mem0_works_behind_a_chat_function(
 
 
 class Letta:
-    """Stands in for a Letta server: what its client posts, and what it answers."""
+    """Stands in for a Letta server: its client's requests, and its answers."""
 
     def __init__(self) -> None:
         self.agents = SimpleNamespace(
@@ -370,7 +370,7 @@ def test_the_client_of_letta_finds_what_the_adapter_asks_for() -> None:
 
 @contextmanager
 def started(folder: Path) -> Iterator[str]:
-    """Start the recipe's server as its README says; yields its address."""
+    """Start the recipe's server as its README says; yield its address."""
     command = [sys.executable, "server.py"]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, text=True

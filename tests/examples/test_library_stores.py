@@ -1,4 +1,4 @@
-"""Adapters for the memories of libraries are short, pinned, and earn their cards where the library is installed."""
+"""Adapters for library memories are short, pinned, and earn their cards where the library is installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def lines_of_code(text: str) -> int:
-    """Return how many lines are neither blank nor part of an import or a docstring."""
+    """Return the number of lines that are neither blank nor part of an import or a docstring."""
     spared: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_docstring(node):

@@ -1,4 +1,4 @@
-"""The recipe of a real model on this machine; where it is not installed, it is tried at night."""
+"""The recipe of a real local model; without an installation it is tried at night."""
 
 from __future__ import annotations
 

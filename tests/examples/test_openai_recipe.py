@@ -25,7 +25,7 @@ def test_the_recipe_of_a_chat_model_works(
     monkeypatch.setenv("OPENAI_API_KEY", "planted-5d2e")
     chat_server.reads("full")
     chat_server.key = "planted-5d2e"
-    # as that model has it
+    # as for that model
     chat_server.not_taken = frozenset({"max_tokens", "temperature"})
     output = run(command, folder)
     assert output.counts() == {"passed": 1, "failed": 1}, "\n".join(output.lines)

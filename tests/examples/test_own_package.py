@@ -1,4 +1,4 @@
-"""The package in conftest_examples/own_package adds all that it says, by its entry point alone."""
+"""The package in conftest_examples/own_package adds everything it promises, through its entry point alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECIPE = ROOT / "conftest_examples" / "own_package"
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the package with its metadata, as an editable installation has them."""
+    """Return a copy of the package with its metadata, as in an editable installation."""
     folder = tmp_path_factory.mktemp("package") / "own_package"
     shutil.copytree(RECIPE, folder)
     metadata = [sys.executable, "-c", "import setuptools; setuptools.setup()"]
@@ -33,7 +33,7 @@ def said(
     status: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a module of Python beside the package; return what it prints, its errors where it fails."""
+    """Run a Python module with the package installed; return its output, or its errors if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=package,
@@ -76,7 +76,7 @@ def test_its_command_and_its_kind_are_those_of_ltm(package: Path) -> None:
 
 
 def answer_listener(post: Post) -> Answer | dict[str, Any]:
-    """Answer as the example's service does, in a line that suits no question."""
+    """Answer like the example's service, with a line that fits no question."""
     words = len(post.body["lines"])
     return {"line": "GRADE: yes", "read": words, "written": 3}
 
@@ -128,7 +128,7 @@ def test_a_run_can_leave_it_out(package: Path) -> None:
 
 @pytest.mark.slow
 def test_ltm_can_leave_it_out(package: Path) -> None:
-    """Its command, data set, kind and exporter are gone, and a name that no feature has is refused."""
+    """Without it, its command, data set, kind and exporter are gone; the name of an unknown feature is refused."""
     ltm = ("pytest_ltm", "-p", "no:ltm-feature-diary")
     assert "print the days of a diary" not in said(package, *ltm, "list", "commands")
     assert "diary?data=FILE" not in said(package, *ltm, "list", "suites")

@@ -1,4 +1,4 @@
-"""The skill for coding agents: every command in it, in its order, does what the skill says."""
+"""The skill for coding agents: every command in it, in order, has the effect that the skill describes."""
 
 from __future__ import annotations
 

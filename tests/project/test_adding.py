@@ -27,7 +27,7 @@ SECTIONS = dict(
 )
 FOLDERS = "Everything else: one folder"
 AT_ONCE = {"chapter_break"}
-"""A book is read out in one go."""
+"""A book is read out without waits."""
 
 
 def is_there(name: str, *folders: Path) -> bool:
@@ -115,7 +115,7 @@ def test_each_scenario_asks_its_last_question_between_80_and_90_percent_of_the_s
         for name, definition in definitions.items()
         if name not in AT_ONCE
     }
-    # the test waits by it
+    # the test waits by this field
     waits["restaurant"] = [definitions["restaurant"].parameters["last_wait"]]
     outside = {
         name: shares[-1]

@@ -1,4 +1,4 @@
-"""How classes of the package may use each other: by what is public, and from the front."""
+"""How the package's classes may use each other: by public names, through public modules."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ROOT = Path(pytest_ltm.__file__).parent
 PROJECT = Path(__file__).parents[2]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Class: TypeAlias = "tuple[str, ast.ClassDef]"
-"""A class with the name of its module."""
+"""A class with its module's name."""
 PUBLIC_FACES = frozenset({"__init__", "api", "hookspec", "testing"})
-"""What shows parts of the core to others; all else of the package imports these."""
+"""Modules that re-export parts of the core; all other code of the package imports these."""
 OF_PYTEST = frozenset(
     {"runtest", "sendevent", "handle_command", "duration", "_request"}
 )
@@ -52,7 +52,7 @@ def methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunction
 
 
 def bases(node: ast.ClassDef) -> list[Class]:
-    """Return the classes of the package that a class may be derived from, told by name, and those behind them."""
+    """Return the package's classes that a class may derive from, matched by name, with their own bases."""
     names = [
         base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
         for base in node.bases
@@ -80,7 +80,7 @@ def private_parts(module: str) -> list[str]:
 
 
 def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each import of ours, also of those that a text names for later."""
+    """Yield module and name of each import of ours, including those that a string defers."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((node.module or "", alias.name) for alias in node.names)
@@ -169,7 +169,7 @@ def test_no_method_of_a_class_of_ours_is_replaced_from_outside() -> None:
 
 @pytest.mark.slow
 def test_chance_comes_from_generators_that_are_passed() -> None:
-    """The module-level one belongs to whoever runs us; tests/conftest.py catches what libraries draw from it."""
+    """The module-level one belongs to the caller; tests/conftest.py detects libraries that use it."""
     beside = [
         path
         for name in ("scenarios", "benchmarks")
@@ -217,7 +217,7 @@ def _is_self(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and value.id in {"self", "cls"}
 
 
-# --- the boundary: everything that is written passes one place
+# --- the boundary: all output passes through one place
 
 DOORS = {"pytest_ltm._core.storage.sanitize", "pytest_ltm._core.storage.disk"}
 BESIDE = {
@@ -246,7 +246,7 @@ BESIDE = {
     "pytest_ltm.lab.study": "the progress of commands, before which `main` puts a Screen",
     "pytest_ltm.lab.commands.leak_check": "a tree of questions about the form of messages, for `skips:`",
 }
-"""Who else writes, and what."""
+"""Other modules that write, and what they write."""
 
 
 def calls(tree: ast.AST) -> list[ast.Call]:
@@ -288,7 +288,7 @@ def test_whatever_is_written_passes_the_boundary() -> None:
         if lines and module.removesuffix(".__init__") not in DOORS:
             found[module.removesuffix(".__init__")] = lines
     rooms = ("pytest_ltm.commands", "pytest_ltm.lab.commands")
-    # `main` puts a Screen before them
+    # `main` installs a Screen in front of them
     commands = {module for module in found if module.startswith(rooms)}
     loud = [
         line
@@ -322,11 +322,11 @@ READS_OWN_FILES = {
     "pytest_ltm.web.app": "scripts and styles",
     "pytest_ltm.web.page_parts": "scripts and styles",
 }
-"""Modules that read what is no user's file, and what: all else opens it by `disk`, which waits at no FIFO."""
+"""Modules that read files other than users', and which; all else uses `disk`, which never blocks on a FIFO."""
 
 
 def reads(call: ast.Call) -> bool:
-    """Return whether a call opens a file for reading without asking what kind of file it is."""
+    """Return whether a call opens a file for reading without checking its kind."""
     name = ast.unparse(call.func)
     if name.endswith((".read_bytes", ".read_text")):
         return True

@@ -1,4 +1,4 @@
-"""The benchmark `cache`: its bound is the best of all ways to cut."""
+"""The benchmark `cache`: its bound equals the best of all ways to cut."""
 
 from __future__ import annotations
 

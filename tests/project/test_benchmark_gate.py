@@ -1,4 +1,4 @@
-"""The imagined agents of `benchmark gate`: their true scores are what they are said to be, and its tables appear."""
+"""The simulated agents of `benchmark gate` have the declared true scores, and its tables are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark `linear`, on a clock of its own."""
+"""The benchmark `linear`, on a fake clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks `evidence` and `memory-linear`, on very little."""
+"""The benchmarks `evidence` and `memory-linear`, on very small inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `.ci/environments.py` keeps: whole environments, shared by all checkouts and by runs at the same time."""
+"""The cache of `.ci/environments.py`: complete environments, shared by all checkouts and by concurrent runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "thing-1.0.dist-info"
 
 
 class Cache:
-    """The module with a cache of its own, and in the place of pip what writes one package of one file."""
+    """The module with its own cache, and a fake pip that writes a package of one file."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         spec = importlib.util.spec_from_file_location(

@@ -1,4 +1,4 @@
-"""The documentation of several versions, side by side."""
+"""The documentation of several versions, published together."""
 
 from __future__ import annotations
 

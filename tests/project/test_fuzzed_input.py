@@ -1,4 +1,4 @@
-"""Whatever stands in a file, or is given as a specification: it is read, or refused with an error of ours."""
+"""Any file content or specification is either read or refused with an error of ours."""
 
 from __future__ import annotations
 
@@ -162,14 +162,14 @@ with tempfile.TemporaryDirectory() as _written:
 
 
 def read_logs(path: Path) -> None:
-    """Read all that a file of logs holds."""
+    """Read everything in a file of logs."""
     file = LogsFile(path)
     for user in file.users:
         list(file.history(user))
 
 
 def run_command(name: str, path: Path) -> None:
-    """Have a command read a file; what it prints is nobody's concern, and a usage error is its own way to refuse."""
+    """Have a command read a file, ignoring its output; a usage error counts as a refusal."""
     with (
         redirect_stdout(io.StringIO()),
         redirect_stderr(io.StringIO()),
@@ -179,7 +179,7 @@ def run_command(name: str, path: Path) -> None:
 
 
 class Reader(NamedTuple):
-    """What reads a file of this name, and a value that it takes; `form`: how the value is written."""
+    """The reader of a file with this name, and a value that it accepts; `form`: how the value is written."""
 
     name: str
     read: Callable[[Path], object]
@@ -266,12 +266,12 @@ STRANGE = st.one_of(
         max_leaves=6,
     ),
 )
-"""What nobody expects in a place."""
+"""Values that are unexpected in any place."""
 
 
 @st.composite
 def spoiled(draw: st.DrawFn, value: Any) -> Any:
-    """Return a value in which one to three places hold something else, or nothing."""
+    """Return a value in which one to three places are missing or hold something else."""
     whole = [copy.deepcopy(value)]
     for _ in range(draw(st.integers(1, 3))):
         holder, key = whole, 0
@@ -288,13 +288,13 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
         if holder is not whole and not draw(st.integers(0, 3)):
             del holder[key]
         else:
-            # what is sampled is the same object each time
+            # sampled values are the same object each time
             holder[key] = copy.deepcopy(draw(STRANGE))
     return whole[0]
 
 
 def text_of(value: Any, form: str) -> bytes:
-    """Return a value as a file holds it."""
+    """Return a value in its file format."""
     if form == "yaml":
         return yaml.safe_dump(value).encode("utf-8", "surrogatepass")
     items = value if form == "lines" and isinstance(value, list) else [value]
@@ -302,7 +302,7 @@ def text_of(value: Any, form: str) -> bytes:
 
 
 def is_clear(read: Callable[[], object]) -> bool:
-    """Return whether something is read, or refused in words; any error but ours passes."""
+    """Return whether the input is read, or refused in words; errors that are not ours propagate."""
     try:
         read()
     except LtmError as error:
@@ -317,7 +317,7 @@ def test_a_file_is_read_or_refused_whatever_it_holds(
     reader: Reader, data: st.DataObject
 ) -> None:
     content = text_of(data.draw(spoiled(reader.value)), reader.form)
-    if data.draw(st.integers(0, 3)) == 0:  # and damaged on the disk
+    if data.draw(st.integers(0, 3)) == 0:  # and damaged on disk
         at = data.draw(st.integers(0, len(content)))
         content = (
             content[:at]
@@ -356,7 +356,7 @@ SPECIFICATIONS: dict[str, Callable[[str], object]] = {
     "run": lambda text: find_run(text, Path("nowhere")),
 }
 MADE_AN_ERROR_BY_PYTEST = {"dollars", "sessions"}
-"""What raises ValueError, as the type of an option does."""
+"""Readers that raise ValueError, like the type of an option."""
 WORDS = [
     "full",
     "window",

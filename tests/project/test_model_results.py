@@ -1,4 +1,4 @@
-"""Recorded runs of real models: packed, scored again, and shown on their page."""
+"""Recorded runs of real models: packed, rescored, and shown on their page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals and timings are encoded and decoded in one room: nobody else looks into their lines."""
+"""A single package encodes and decodes journals and timings; no other code looks into their lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS = {
     ),
     PACKAGE / "modes" / "span_receiver.py",
 }
-"""The data of LoCoMo has events of its own, and so have Mem0's results."""
+"""LoCoMo's data has its own events, and so have Mem0's results."""
 ROOM = {
     PACKAGE / "_core" / "journal" / name
     for name in ("codec.py", "events.py", "timings.py")
@@ -27,7 +27,7 @@ ROOM = {
 
 
 def looks_into_lines(tree: ast.AST) -> list[int]:
-    """Return where a module reads or makes what every line has: the key "event"."""
+    """Return where a module reads or writes the key that every line has: "event"."""
     found = []
     for node in ast.walk(tree):
         keys: list[ast.expr | None] = []

@@ -1,4 +1,4 @@
-"""What lies beside the modules is in the wheel, by what it is. Nightly tests build a wheel."""
+"""All data files next to modules are in the wheel, by file type. Nightly tests build a wheel."""
 
 from __future__ import annotations
 

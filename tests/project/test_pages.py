@@ -68,7 +68,7 @@ def test_the_page_of_options_has_every_option_with_its_default() -> None:
 
 
 def options_without_twin() -> set[str]:
-    """Return the options of which the page says that no ini value sets them."""
+    """Return the options that have no ini value according to the page."""
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
     [sentence] = re.findall(
         r"^Every option except (.+?) can be", text, re.MULTILINE | re.DOTALL
@@ -126,7 +126,7 @@ def test_the_page_of_architecture_tells_about_every_module() -> None:
 
 
 MOST_WORDS, MOST_WORDS_OF_A_PAGE = 60_000, 2_500
-"""What a newcomer has to look through."""
+"""Limits on what a newcomer has to look through."""
 
 
 def test_the_pages_are_no_more_than_somebody_reads() -> None:
