@@ -46,7 +46,7 @@ BANNED = {
     r"\bin the mean\b": "on average",
     r"\bin their turn\b": "in turn",
 }
-"""Phrases, as regular expressions, and what to write instead."""
+"""Banned phrases, as regular expressions, with their replacements."""
 ANY_BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED), re.IGNORECASE)
 
 TEXTS = {
@@ -61,11 +61,11 @@ TEXTS = {
     "pytest_ltm/language": "what answers say, as the rules recognise it",
     "scenarios": "messages of scenarios",
 }
-"""Files whose string literals are texts of conversations, and why: only their docstrings are checked."""
+"""Files whose string literals are texts of conversations, with the reason: only their docstrings are checked."""
 
 
 def found_in(text: str) -> list[tuple[int, str]]:
-    """Return the line, counted from 0, and the words of each banned phrase."""
+    """Return the line (counted from 0) and the words of each banned phrase."""
     joined = re.sub(r"\s", " ", text)
     if not ANY_BANNED.search(joined):
         return []
@@ -77,7 +77,7 @@ def found_in(text: str) -> list[tuple[int, str]]:
 
 
 def prose(path: Path) -> list[tuple[int, str]]:
-    """Return the docstrings and, unless they are texts of conversations, the string literals of a module, by line."""
+    """Return a module's docstrings by line, with its string literals unless they are texts of conversations."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     docstrings = {
         id(statement.value)

@@ -1,4 +1,4 @@
-"""What is public is what `__all__` says: importable, documented, complete, and nothing that pytest would collect."""
+"""The public API is what `__all__` lists: importable, documented, complete, and free of names that pytest collects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PUBLIC = sorted(
     if not any(part.startswith("_") for part in module.name.split("."))
     and not module.name.startswith("pytest_ltm.scenarios")
 )
-"""The modules whose names have no underscore."""
+"""The modules without an underscore in their names."""
 WITH_ALL = [
     "pytest_ltm",
     *(name for name in PUBLIC if hasattr(importlib.import_module(name), "__all__")),
@@ -28,7 +28,7 @@ WITH_ALL = [
 
 
 def type_checked(module: str) -> dict[str, str]:
-    """Return the names that a package imports for type checkers only, with the modules they come from."""
+    """Return the names that a package imports only for type checkers, with their modules."""
     tree = ast.parse(
         Path(str(importlib.import_module(module).__file__)).read_text(encoding="utf-8")
     )
@@ -51,7 +51,7 @@ def type_checked(module: str) -> dict[str, str]:
 
 
 def public_names() -> dict[str, Any]:
-    """Return all that is public by its name with its module's."""
+    """Return all public objects by name, with their module's name."""
     modules = {name: importlib.import_module(name) for name in WITH_ALL}
     return {
         f"{path}.{name}": getattr(module, name, None)

@@ -1,4 +1,4 @@
-"""Every public name says what it takes: its examples run, and its parameters and fields are documented."""
+"""Every public name is documented: its examples run, and its parameters and fields are described."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = ("pytest_ltm", "pytest_ltm.agents", "pytest_ltm.testing")
 
 
 def exported() -> dict[str, Any]:
-    """Return the exported classes and functions by the name of their home."""
+    """Return the exported classes and functions by the name of their public module."""
     found = {}
     for package in map(importlib.import_module, PACKAGES):
         for name in package.__all__:
@@ -61,7 +61,7 @@ def undocumented(function: Any, docstring: str) -> list[str]:
 
 
 def fields_without_words(value: type) -> list[str]:
-    """Return the fields of a dataclass that no docstring follows."""
+    """Return the fields of a dataclass without a docstring after them."""
     (body,) = (
         node.body
         for node in ast.parse(textwrap.dedent(inspect.getsource(value))).body
@@ -151,5 +151,5 @@ def test_the_signature_of_a_public_class_can_be_shown(package: str) -> None:
     ]
     assert classes
     for value in classes:
-        # of a struct, its annotations must be there at run time
+        # annotations of structs must exist at run time
         assert "(" in str(inspect.signature(value))

@@ -1,4 +1,4 @@
-"""What a release says of itself: its changes, its metadata, its conda recipe."""
+"""The consistency of a release: its changes, its metadata, its conda recipe."""
 
 from __future__ import annotations
 

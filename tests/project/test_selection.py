@@ -1,4 +1,4 @@
-"""What is run before a merge: all but the nightly tests, and of these what the change touches, what has its turn."""
+"""The selection before a merge: all but the nightly tests, plus those of them that are touched or have their turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERYTHING = {
     "tests/samples",
     "tests/servers",
 }
-"""What touches all nightly tests, and so has no rule."""
+"""Paths that touch all nightly tests, and so need no rule."""
 has_git = pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
 
 
@@ -44,7 +44,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         "GIT_WORK_TREE",
         "GIT_INDEX_FILE",
     ):
-        # a hook of git sets the others
+        # a git hook sets the other variables
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "main").mkdir()
     identity = [
@@ -207,7 +207,7 @@ def test_brackets_of_a_pattern_are_just_brackets() -> None:
 
 
 def item(nodeid: str, *reason: str, **share: int) -> Any:
-    """Return a test, with the mark if there is a reason for it."""
+    """Return a test item, with the nightly mark if a reason is given."""
     marker = SimpleNamespace(args=reason, kwargs=share) if reason else None
     return SimpleNamespace(
         nodeid=nodeid,

@@ -1,4 +1,4 @@
-"""Words of others are sorted by rules: the lists behind them do not grow."""
+"""The words of other authors are matched by rules: the lists behind the rules must not grow."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WORD = re.compile(r"\w*(?:[^\W\d_]{2}|[\u3400-\u9fff])\w*")
 
 
 def count_words(expression: str) -> int:
-    """Return how many words an expression lists."""
+    """Return the number of words that an expression lists."""
     return len(WORD.findall(NOT_WORDS.sub(" ", expression)))
 
 
@@ -54,7 +54,7 @@ def read_sections() -> Iterator[tuple[str, str]]:
 
 
 def texts_of(node: ast.AST) -> list[str]:
-    """Return the texts of a pattern, or of a collection of nothing else, without names of our own."""
+    """Return the texts of a pattern, or of a collection of texts only, without our own names."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
         inner = list(ast.walk(node.args[0]))
     elif isinstance(node, (ast.Set, ast.Tuple, ast.List)):
@@ -67,7 +67,7 @@ def texts_of(node: ast.AST) -> list[str]:
 
 
 def without_literals(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a module but for those of types such as `Literal["opens", "closes"]`."""
+    """Yield the nodes of a module except those of types such as `Literal["opens", "closes"]`."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
             continue
