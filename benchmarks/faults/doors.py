@@ -1,7 +1,7 @@
-"""Doors: every file and screen through which something may leave, with secrets and control characters behind each.
+"""Doors: every file and screen through which data may leave, with secrets and control characters behind each.
 
-What is found there is counted for every case of the matrix (see `traces`); here nothing
-is spared to get it out.
+Leaks are counted for every case of the matrix (see `traces`); the cases here do
+everything to cause them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def pytest_runtest_makereport(item, call):
         print(json.dumps(seen), file=file)
     return report
 """
-"""A reporter as others write them, which keeps whatever it is handed."""
+"""A third-party reporter that saves everything it receives."""
 AGENTS = (
     "says=hostile:returns_secret,turns=hostile:returns_controls,raises=hostile:raises,floods=hostile:floods_stdout,"
     "noisy=noisy:Noisy"
@@ -157,7 +157,7 @@ COMMANDS = (
 
 
 def opened(setting: Setting) -> Iterator[Case]:
-    """Yield a run for each kind of output, and what our commands make of a recorded one."""
+    """Yield a run for each kind of output, and our commands on a recorded run."""
     for name in setting.some([*DOORS, "commands", "rescored"]):
         yield Case(name.replace(" ", "-"), _play, (name,))
 

@@ -1,8 +1,8 @@
-"""Many short runs of pytest: everything is imported once, and each run is a copy of this process.
+"""Many short runs of pytest: modules are imported once, and each run is a fork of this process.
 
-A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run, or one of our own command
-if it begins with that name; the line on stdout is how it ended: its status, or null for
-one that did not. What it prints goes to `screen.txt` in its folder.
+A line of JSON on stdin, `[FOLDER, COMMAND LINE]`, is one run, or one of our own
+commands if it begins with that name. The line on stdout is its exit status, or null if
+it did not end. Its output goes to `screen.txt` in its folder.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands import main as main_of_ltm
 
 SECONDS = 60
-"""After which a run is killed."""
+"""Seconds after which a run is killed."""
 
 
 @contextmanager
 def forks(folder: Path) -> Iterator[Callable[[Path, Sequence[str]], runs.Ended]]:
-    """Start such a process, and give a function that runs pytest in a folder below `folder`."""
+    """Start such a process, and yield a function that runs pytest in a folder below `folder`."""
     process = subprocess.Popen(
         [sys.executable, "-m", __name__],
         env={**runs.environment(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -67,7 +67,7 @@ def _asked(
 
 
 def main() -> None:
-    """Run what stdin says, until it ends."""
+    """Execute the runs from stdin until it ends."""
     modules = [
         module.name
         for module in pkgutil.walk_packages(
@@ -81,7 +81,7 @@ def main() -> None:
     ]:
         importlib.import_module(name)
     load_encoding("cl100k_base")
-    gc.freeze()  # a copy need not look through all this
+    gc.freeze()  # lets garbage collections in the forks skip all this
     for line in sys.stdin:
         folder, given = json.loads(line)
         pid = os.fork()
@@ -108,7 +108,7 @@ def _play(folder: str, given: list[str]) -> None:
                 )
             )
         sys.stdout.flush()
-    except BaseException:  # noqa: BLE001 - whatever it is, this copy must not go on as the original
+    except BaseException:  # noqa: BLE001 - on any error, this fork must not continue as the original
         status = 99
     os._exit(status)
 

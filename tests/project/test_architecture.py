@@ -80,7 +80,7 @@ def private_parts(module: str) -> list[str]:
 
 
 def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each import of ours, including those that a string defers."""
+    """Yield module and name of each import of ours, including those that a string names for lazy import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((node.module or "", alias.name) for alias in node.names)

@@ -1,4 +1,4 @@
-"""`ts:SPEC`: any agent that reads text is told in it how much time has passed."""
+"""`ts:SPEC`: the messages of any text agent state how much time has passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What opens and closes an answer goes by what it does for whoever asked; what may be meant stays."""
+"""Openings and closings of an answer are recognized by their purpose for the asker; words that may be content stay."""
 
 from __future__ import annotations
 
