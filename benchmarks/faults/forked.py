@@ -108,7 +108,7 @@ def _play(folder: str, given: list[str]) -> None:
                 )
             )
         sys.stdout.flush()
-    except BaseException:  # noqa: BLE001 - on any error, this fork must not continue as the original
+    except BaseException:  # noqa: BLE001 - whatever it is, this copy must not go on as the original
         status = 99
     os._exit(status)
 
