@@ -600,6 +600,8 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         return _absent_ruling(gold, new, hypothesis, end, refused=refused)
     if refused and is_sentence and share < 0.3:
         return CANNOT_TELL
+    if not refused and _lists_less(gold.texts[0], hypothesis):
+        return Ruling("no", "names some of several names")
     return Ruling("unscored", "has some of its words")
 
 
@@ -639,6 +641,15 @@ def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruli
         return _DOUBTS if unsure else Ruling("yes", named)
     too_many = doubt == MANY and all(map(RE.name.match, list_items(gold.texts[0])))
     return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
+
+
+def _lists_less(expected: str, hypothesis: str) -> bool:
+    """Return whether several names are expected, and the answer has nothing of one of them."""
+    parts = list_items(expected)
+    if len(parts) < 2 or not all(map(RE.name.match, parts)):
+        return False
+    stems = content_stems(hypothesis)
+    return any(content_stems(part).isdisjoint(stems) for part in parts)
 
 
 def _absent_ruling(

@@ -24,6 +24,7 @@ from pytest_ltm.language.clauses import (
 )
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import FRAME, telling_keys
+from pytest_ltm.language.numbers import ORDINALS
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
 
@@ -267,6 +268,8 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         places = phrase_positions(text, word, plural=True)
         if reason := _shared_doubt(places, wordings, question, end):
             return reason if reason == OPEN else f"perhaps {reason}"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
     if RE.in_pairs.search(end):
         return "names it in a row of pairs"
     names_more = lists_more(wordings[0], question, end)
@@ -317,4 +320,23 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     )
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(
         content_stems(f"{question} {wording}")
+    )
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the question asks for the n-th thing, and a numbered list has the expected one elsewhere."""
+    asked_places = [
+        ORDINALS[word] for word in plain_words(question) if word in ORDINALS
+    ]
+    lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
+    places = {
+        int(line[1])
+        for line in lines
+        if wording_positions(normalize_text(line[2]), wordings)
+    }
+    return (
+        len(asked_places) == 1
+        and len(lines) > 1
+        and bool(places)
+        and asked_places[0] not in places
     )
