@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
-from msgspec import Struct, json, structs
+from msgspec import Struct, structs
 
 from pytest_ltm.api.model import (
     SCORINGS,
@@ -175,9 +175,7 @@ class Ruled:
             text = f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
         if self.reads_speech:
             return text
-        values = structs.astuple(cast("Struct", self))
-        known = json.encode(values, enc_hook=_leave_out).decode()
-        return normalize(text, objects_within=not self.finds_objects, expected=known)
+        return normalize(text, objects_within=not self.finds_objects)
 
     def read_last(self, answers: Sequence[str]) -> str:
         """Return the last answer as `read` does; "" if there is none."""
@@ -209,10 +207,6 @@ class Ruled:
             note = f" (the rule of {self.scoring} asks a model; the current rule stands in)"
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
-
-
-def _leave_out(_judge: object) -> None:
-    """Encode a judge as null: it has no expected words."""
 
 
 # Characters of the longest reply read whole, and of the beginning kept of a longer one.

@@ -62,6 +62,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
+from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.speech import speech
 from pytest_ltm.language.values import restate_value
 
@@ -274,12 +275,11 @@ def strict_verdict(
 ) -> Ruling:
     """Return the strict rules' ruling on a prediction; `answer`: the gold answer, which may be a number."""
     gold = str(answer).strip()
-    spoken = speech(prediction)
-    prediction = normalize(spoken)
+    prediction = normalize(speech(prediction))
     if Category(category) is Category.ADVERSARIAL:
         ruling = _verdict_by_category(category, question, gold, prediction)
         return proven_ruling(ruling, prediction)
-    prediction = normalize(spoken, question=question, expected=gold)
+    prediction = without_talk(prediction, question, gold)
     if by_value := ruling_of_value(gold, prediction, question):
         return by_value
     ruling = _verdict_by_category(

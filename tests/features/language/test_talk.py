@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.rulings.talk import without_talk
 
 QUESTION = "How many ferrets do I have?"
 ANSWER = "You keep two ferrets."
@@ -30,7 +31,7 @@ CLOSINGS = (
 
 
 def strip(said: str, gold: str = "2") -> str:
-    return normalize(said, question=QUESTION, expected=gold)
+    return without_talk(normalize(said), QUESTION, gold)
 
 
 @pytest.mark.parametrize("opening", ["", *OPENINGS])
@@ -60,7 +61,7 @@ def test_an_answer_is_read_without_the_talk_around_it(
     ],
 )
 def test_what_may_mean_something_stays(said: str) -> None:
-    assert strip(said) == said
+    assert strip(said) == normalize(said)
 
 
 def test_words_of_what_is_expected_are_no_talk() -> None:
@@ -78,4 +79,4 @@ def test_words_of_what_is_expected_are_no_talk() -> None:
 def test_reading_a_reading_changes_nothing(said: str) -> None:
     stripped = strip(said)
 
-    assert strip(stripped) == stripped
+    assert without_talk(stripped, QUESTION, "2") == stripped
