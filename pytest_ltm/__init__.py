@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._core.model.filler import Filler, FillerExchange
     from pytest_ltm._core.model.handle import Ltm, LtmUser
-    from pytest_ltm._core.model.judge import (
-        Inquiry,
-        Judge,
-        LtmJudge,
-    )
+    from pytest_ltm._core.model.judge import Inquiry, Judge, LtmJudge
     from pytest_ltm._core.model.opinion import Opinion
     from pytest_ltm._core.model.scenario import (
         Ask,

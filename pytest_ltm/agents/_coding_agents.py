@@ -16,11 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_ltm.agents import sources
-from pytest_ltm.agents._command import (
-    raise_told_error,
-    require_program,
-    split_command,
-)
+from pytest_ltm.agents._command import raise_told_error, require_program, split_command
 from pytest_ltm.agents._tool_server import ToolServer
 from pytest_ltm.agents.line_process import STDERR, Gone, LineProcess
 from pytest_ltm.api.model import WORKSPACE, Reply, Tools, Usage

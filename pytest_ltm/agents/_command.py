@@ -26,16 +26,8 @@ from pytest_ltm.api.model import (
     operation_rows,
     shown_tools,
 )
-from pytest_ltm.api.storage import (
-    AgentError,
-    AgentFault,
-    Field,
-    to_record,
-)
-from pytest_ltm.providers.answer_fields import (
-    find_end,
-    find_thoughts,
-)
+from pytest_ltm.api.storage import AgentError, AgentFault, Field, to_record
+from pytest_ltm.providers.answer_fields import find_end, find_thoughts
 from pytest_ltm.providers.refusal import RequestRefused, read_refusal
 
 # The capabilities that a process may declare.

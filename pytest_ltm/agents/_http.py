@@ -35,10 +35,7 @@ from pytest_ltm.api.storage import (
     describe_error,
     remember_secret,
 )
-from pytest_ltm.providers.answer_fields import (
-    find_end,
-    find_thoughts,
-)
+from pytest_ltm.providers.answer_fields import find_end, find_thoughts
 from pytest_ltm.providers.refusal import RequestRefused, read_refusal
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")

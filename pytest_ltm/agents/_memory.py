@@ -10,11 +10,7 @@ from msgspec import structs
 from pytest_ltm.agents.chat_agent import longest_message
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, memory_settings
-from pytest_ltm.agents.memory.thinker import (
-    READER_PARAMETERS,
-    Thinker,
-    make_thinker,
-)
+from pytest_ltm.agents.memory.thinker import READER_PARAMETERS, Thinker, make_thinker
 from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents.unbuilt import Remembering
 from pytest_ltm.api.storage import AgentError, Field

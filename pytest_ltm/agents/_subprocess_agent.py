@@ -21,11 +21,7 @@ from msgspec import Struct, convert
 
 from pytest_ltm.agents.line_process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents.processes import Processes
-from pytest_ltm.agents.sources import (
-    AgentUnavailable,
-    grant_capabilities,
-    is_keyless,
-)
+from pytest_ltm.agents.sources import AgentUnavailable, grant_capabilities, is_keyless
 from pytest_ltm.api.calls import (
     OutOfTime,
     RemoteCause,

@@ -24,13 +24,7 @@ from pytest_ltm.agents.sources import (
     current_reading,
     is_keyless,
 )
-from pytest_ltm.agents.unbuilt import (
-    ENCODING,
-    FRAME,
-    FixedContext,
-    Offer,
-    reply_tokens,
-)
+from pytest_ltm.agents.unbuilt import ENCODING, FRAME, FixedContext, Offer, reply_tokens
 from pytest_ltm.agents.wrapping import Timing, stamp_message
 from pytest_ltm.api.model import (
     COMPACTION,

@@ -40,11 +40,7 @@ from pytest_ltm.agents.memory.scopes import (
     takes_argument,
 )
 from pytest_ltm.agents.memory.stores import Stored, separates_users
-from pytest_ltm.agents.memory.thinker import (
-    READER_PARAMETERS,
-    Thinker,
-    make_thinker,
-)
+from pytest_ltm.agents.memory.thinker import READER_PARAMETERS, Thinker, make_thinker
 from pytest_ltm.agents.sources import (
     AgentSource,
     AgentUnavailable,

@@ -159,10 +159,7 @@ def _adapters() -> list[AgentKind]:
             "//HOST/PATH",
         ),
         _ADAPTER(
-            "https",
-            partial(web, "https"),
-            "The same with encryption.",
-            "//HOST/PATH",
+            "https", partial(web, "https"), "The same with encryption.", "//HOST/PATH"
         ),
         _ADAPTER(
             "cmd",

@@ -25,11 +25,7 @@ from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import is_embedded, is_free, spec_within
 from pytest_ltm.agents.unbuilt import FixedContext, Offer, Remembering
-from pytest_ltm.agents.wrapping import (
-    PADDING_CAPABILITIES,
-    Padding,
-    Timing,
-)
+from pytest_ltm.agents.wrapping import PADDING_CAPABILITIES, Padding, Timing
 from pytest_ltm.api.calls import inherits, look
 from pytest_ltm.api.engine import Enclosed
 from pytest_ltm.api.journal import events

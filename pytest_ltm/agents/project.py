@@ -401,9 +401,7 @@ def _maker_of(node: ast.AST | None) -> str:
 # --- Words and signatures
 
 
-def replying_methods(
-    methods: Mapping[str, _Function],
-) -> dict[str, int]:
+def replying_methods(methods: Mapping[str, _Function]) -> dict[str, int]:
     """Return the methods that may reply by their name and take just a message, with their strengths."""
     return {
         name: method_strength(name)

@@ -17,11 +17,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from pytest_ltm.agents.processes import Processes
-from pytest_ltm.agents.sources import (
-    AgentSource,
-    agent_source,
-    dotted_source,
-)
+from pytest_ltm.agents.sources import AgentSource, agent_source, dotted_source
 from pytest_ltm.api.features import AgentKind, agent_kinds
 from pytest_ltm.api.storage import (
     AgentError,
@@ -71,12 +67,7 @@ def find_agent(
     """
     try:
         return _look_up(spec, base, named_agents, apart)
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
         # from paths, addresses and numbers out of range
         reason = getattr(error, "strerror", None) or describe_error(error)
         raise AgentError(

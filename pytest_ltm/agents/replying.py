@@ -13,10 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from types import ModuleType
 
-from pytest_ltm.agents.capabilities import (
-    accepts_arguments,
-    protocol_members,
-)
+from pytest_ltm.agents.capabilities import accepts_arguments, protocol_members
 from pytest_ltm.api.model import CAPABILITIES, Reply
 from pytest_ltm.api.storage import AgentError
 

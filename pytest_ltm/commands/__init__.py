@@ -252,9 +252,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "list verdicts worth a look, each with the reason",
         ),
         "lab amend": Command(
-            "pytest_ltm.commands.amend",
-            "amend_verdict",
-            "correct one verdict by hand",
+            "pytest_ltm.commands.amend", "amend_verdict", "correct one verdict by hand"
         ),
         "lab plot": Command(
             "pytest_ltm.commands.plot",

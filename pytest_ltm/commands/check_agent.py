@@ -47,10 +47,7 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.commands.published_texts import KNOWS_TEXTS, compare_texts
 from pytest_ltm.figures.text import clip_text, format_dollars, pad_right, wrap_text
-from pytest_ltm.modes.hub import (
-    Hub,
-    OwnThread,
-)
+from pytest_ltm.modes.hub import Hub, OwnThread
 from pytest_ltm.prechecks.probe_questions import Secret
 
 # The exit status if something deserves a look.

@@ -105,10 +105,7 @@ def score_part_again(
         words.append(f"--rootdir={apart}")
     words += arguments.pytest
     rescored_run, printed = run_pytest(
-        words,
-        work / "ltm",
-        python=arguments.python,
-        cwd=apart if is_apart else None,
+        words, work / "ltm", python=arguments.python, cwd=apart if is_apart else None
     )
     if rescored_run is None or not any(rescored_run.glob(f"*/{RESULTS}")):
         reason = f"verdicts were not reached again: {_printed_reason(printed)}"

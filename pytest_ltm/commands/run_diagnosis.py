@@ -30,11 +30,7 @@ from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.diagnosis_text import fit_lines, problem_lines, size_text
 from pytest_ltm.commands.environment import installed_version
 from pytest_ltm.records import amendments
-from pytest_ltm.records.recording import (
-    Recording,
-    cannot_go_on,
-    read_recording,
-)
+from pytest_ltm.records.recording import Recording, cannot_go_on, read_recording
 
 T = TypeVar("T")
 

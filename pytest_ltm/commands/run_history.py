@@ -38,13 +38,7 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.commands.run_diagnosis import is_resumable
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import (
-    NOTHING,
-    clip_text,
-    columns_of,
-    pad_right,
-    wrap_text,
-)
+from pytest_ltm.figures.text import NOTHING, clip_text, columns_of, pad_right, wrap_text
 from pytest_ltm.gate.baseline import parse_baseline
 from pytest_ltm.reports.history import Past, read_past, result_standings, run_folders
 from pytest_ltm.reports.trend import (

@@ -46,9 +46,7 @@ from pytest_ltm.gate.change_report import gate_from_json
 from pytest_ltm.gate.gate_markdown import gate_section
 from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.reports.agent_sentences import run_sentences
-from pytest_ltm.reports.exports import (
-    table_files,
-)
+from pytest_ltm.reports.exports import table_files
 from pytest_ltm.reports.exports.column_list import column_lines
 from pytest_ltm.reports.exports.loaded import Results, load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all

@@ -109,10 +109,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "format": FORMAT,
         "run": verification.run,
         "verdict": verification.verdict,
-        "on_trust": {
-            "amended": verification.amended,
-            "graded": verification.graded,
-        },
+        "on_trust": {"amended": verification.amended, "graded": verification.graded},
         "made_by": verification.made_by,
         "checked_by": own_version(),
         "differs": _discrepancies_json(verification.differs),

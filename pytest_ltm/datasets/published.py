@@ -27,10 +27,7 @@ from pytest_ltm.api.scenarios import (
 )
 from pytest_ltm.api.storage import DefinitionError, Field, lazy_pattern
 from pytest_ltm.api.storage import schema as _yaml
-from pytest_ltm.datasets.suite_file import (
-    load_suite,
-    separate_entries,
-)
+from pytest_ltm.datasets.suite_file import load_suite, separate_entries
 
 # The file with the menu of the published Restaurant: dishes by section, `{"Section":
 # ["dish", …]}`.

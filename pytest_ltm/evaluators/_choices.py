@@ -17,18 +17,10 @@ from pytest_ltm.api.model import (
     space_delimited,
 )
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-from pytest_ltm.language.clauses import (
-    clause_around,
-    normalize_text,
-    phrase_positions,
-)
+from pytest_ltm.language.clauses import clause_around, normalize_text, phrase_positions
 from pytest_ltm.language.commitment import Mention, is_misspelt
 from pytest_ltm.language.english import is_known_english
-from pytest_ltm.language.json_values import (
-    NoJSON,
-    json_values,
-    published_json,
-)
+from pytest_ltm.language.json_values import NoJSON, json_values, published_json
 from pytest_ltm.language.numbers import COUNTS, ORDINALS
 from pytest_ltm.language.proof import UNREAD, Proof, prove
 from pytest_ltm.language.values import Sameness, compare_values

@@ -37,11 +37,7 @@ from pytest_ltm.language.clauses import split_sentences, text_nearby
 from pytest_ltm.language.commitment import is_misspelt
 from pytest_ltm.language.normal_form import plain_type
 from pytest_ltm.language.overlap import rouge_l
-from pytest_ltm.language.recital import (
-    REPEATS,
-    copies_message,
-    recites_messages,
-)
+from pytest_ltm.language.recital import REPEATS, copies_message, recites_messages
 
 # The share of the quote's words in a reply above which a judge is asked about it.
 _NEARLY = 0.6

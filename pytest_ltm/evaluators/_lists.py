@@ -18,11 +18,7 @@ from pytest_ltm.api.model import (
     word_stem,
 )
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-from pytest_ltm.language.clauses import (
-    normalize_text,
-    sentence_around,
-    split_sentences,
-)
+from pytest_ltm.language.clauses import normalize_text, sentence_around, split_sentences
 from pytest_ltm.language.commitment import (
     ASIDES,
     asserted_mentions,
@@ -30,11 +26,7 @@ from pytest_ltm.language.commitment import (
     is_misspelt,
     last_word,
 )
-from pytest_ltm.language.json_values import (
-    NoJSON,
-    json_values,
-    published_json,
-)
+from pytest_ltm.language.json_values import NoJSON, json_values, published_json
 from pytest_ltm.language.numbers import NUMBERS, write_digits
 from pytest_ltm.language.overlap import rouge_l
 from pytest_ltm.language.recital import (

@@ -19,12 +19,7 @@ from pytest_ltm.api.model import (
 )
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import normalize_text, split_sentences
-from pytest_ltm.language.commitment import (
-    Mention,
-    doubt_about,
-    last_word,
-    trim_flood,
-)
+from pytest_ltm.language.commitment import Mention, doubt_about, last_word, trim_flood
 from pytest_ltm.language.english import is_english
 from pytest_ltm.language.json_values import json_values
 from pytest_ltm.language.numbers import NUMBERS, ONES, TENS

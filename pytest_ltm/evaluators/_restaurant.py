@@ -24,11 +24,7 @@ from pytest_ltm.api.model import (
 from pytest_ltm.api.scenarios import PROMPTS, Judge, ask_judge
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 from pytest_ltm.language.clauses import phrase_positions, split_sentences
-from pytest_ltm.language.commitment import (
-    Mention,
-    committed_values,
-    is_misspelt,
-)
+from pytest_ltm.language.commitment import Mention, committed_values, is_misspelt
 
 
 def _stems(text: str) -> frozenset[str]:

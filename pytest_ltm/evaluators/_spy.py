@@ -12,11 +12,7 @@ from msgspec import Struct
 
 from pytest_ltm.api.model import Check, Score, Scoring, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
-from pytest_ltm.language.clauses import (
-    clause_around,
-    normalize_text,
-    sentence_around,
-)
+from pytest_ltm.language.clauses import clause_around, normalize_text, sentence_around
 from pytest_ltm.language.commitment import (
     Mention,
     is_alternative,

@@ -27,11 +27,7 @@ from pytest_ltm.figures.statistics.guessing import (
     ScoredDraws,
     compare_with_guessing,
 )
-from pytest_ltm.figures.statistics.pass_rates import (
-    PassRate,
-    pass_rate,
-    score_interval,
-)
+from pytest_ltm.figures.statistics.pass_rates import PassRate, pass_rate, score_interval
 from pytest_ltm.figures.statistics.totals import (
     Spread,
     filler_share,

@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm.api.features import current_hooks
 from pytest_ltm.api.storage import ConfigurationError, load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
-from pytest_ltm.figures.figure import (
-    Figure,
-    Missing,
-    Report,
-    has_mixed_costs,
-)
+from pytest_ltm.figures.figure import Figure, Missing, Report, has_mixed_costs
 from pytest_ltm.figures.memory_measures import (
     MEASURES,
     PLACES,
@@ -28,10 +23,7 @@ from pytest_ltm.figures.memory_measures import (
     count_lost,
 )
 from pytest_ltm.figures.statistics.totals import group_by, pass_k, weighted_reach
-from pytest_ltm.figures.text import (
-    NOTHING,
-    format_percent,
-)
+from pytest_ltm.figures.text import NOTHING, format_percent
 
 if TYPE_CHECKING:
     import pluggy

@@ -26,9 +26,7 @@ def columns_of(text: str) -> int:
     if _is_narrow(text):
         return len(text)
     # imported here and below: its tables load slowly, and few texts need them
-    from wcwidth import (
-        wcswidth,
-    )
+    from wcwidth import wcswidth
 
     return wcswidth(text.replace("\n", " "))
 

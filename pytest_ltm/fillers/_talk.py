@@ -32,12 +32,7 @@ VERSION = 6
 BANDS = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
 # The distribution for a suite's own texts, whose messages are so short that pages would
 # have most of the tokens, and an agent which skips pages would hear little else.
-SUITE_BANDS = (
-    (0.05, 8, 13),
-    (0.893, 14, 45),
-    (0.05, 45, 180),
-    (0.007, 500, 2500),
-)
+SUITE_BANDS = ((0.05, 8, 13), (0.893, 14, 45), (0.05, 45, 180), (0.007, 500, 2500))
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
 # The share of messages with texts of scenarios: most, so that knowing their wordings

@@ -22,11 +22,7 @@ from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.values.comparison import compare_values
 from pytest_ltm.language.values.sameness import Sameness
-from pytest_ltm.records.judge_checks import (
-    FAILING_CHECKS,
-    LEAST_CHECKS,
-    PASSING_CHECKS,
-)
+from pytest_ltm.records.judge_checks import FAILING_CHECKS, LEAST_CHECKS, PASSING_CHECKS
 
 ONE_IN = 10
 # Attempts to draw a check that was not drawn before: a judge grades one text the same

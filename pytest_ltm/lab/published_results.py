@@ -204,12 +204,7 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
     for where, fields in records:
         try:
             rows.append(_parse_row(_complete_record(fields, scripts), where))
-        except (
-            AttributeError,
-            OverflowError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (AttributeError, OverflowError, TypeError, ValueError) as error:
             # a field has an unexpected type
             raise DatasetError(
                 f"{where}: a field is not of its kind ({describe_error(error)})"
@@ -356,12 +351,7 @@ _BENCHMARK = lazy_pattern(
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
 _INTERFACE = lazy_pattern(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
 # interfaces that add nothing to the model named after them
-_PLAIN = {
-    "LLM",
-    "GPT",
-    "Claude",
-    "HF",
-}
+_PLAIN = {"LLM", "GPT", "Claude", "HF"}
 _PROVIDER = lazy_pattern(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
 _DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 

@@ -9,12 +9,7 @@ from itertools import permutations
 
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
 from pytest_ltm.language.lexicon import LEXICON
-from pytest_ltm.language.numbers import (
-    NUMBERS,
-    ONES,
-    TENS,
-    write_digits,
-)
+from pytest_ltm.language.numbers import NUMBERS, ONES, TENS, write_digits
 from pytest_ltm.language.values.amounts import conversion_factor
 
 # Word -> unit, by its CLDR id if it has one; plurals are recognised, too.
@@ -132,11 +127,7 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
         unit = unit_of(match[4])
         if word in MULTIPLES:
             yield Quantity(float(MULTIPLES[word]), "time", *match.span(3))
-        elif unit or word not in {
-            "a",
-            "an",
-            "one",
-        }:
+        elif unit or word not in {"a", "an", "one"}:
             # a bare "one" rarely counts anything
             tens = NUMBERS[match[1]] + NUMBERS[match[2]] if match[1] else 0
             value = 0.5 if word == "half" else float(NUMBERS[word] if word else tens)

@@ -249,10 +249,7 @@ def survive_a_crash(bench: Bench) -> None:
         last = bench.make_facts.fact()
         subject.add(last.text, scope)
         subject.reopen()
-        row.expect(
-            "after a crash",
-            bench.any_missing([*facts, last], scope),
-        )
+        row.expect("after a crash", bench.any_missing([*facts, last], scope))
         newer = bench.make_facts.fact()
         bench.tell([newer], scope)
         row.expect("written after it", bench.missing(newer, scope))

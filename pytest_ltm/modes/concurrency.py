@@ -31,10 +31,7 @@ from pytest_ltm.api.storage import (
     Stopped,
     stopwatch_seconds,
 )
-from pytest_ltm.modes.hub import (
-    Hub,
-    OwnThread,
-)
+from pytest_ltm.modes.hub import Hub, OwnThread
 from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:

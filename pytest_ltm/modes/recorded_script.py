@@ -32,12 +32,7 @@ from pytest_ltm.api.model import (
 )
 from pytest_ltm.api.scenarios import Ask, Compact, Say, kind_of_request
 from pytest_ltm.api.storage import AgentFault, ConversationOver, Divergence
-from pytest_ltm.records.playback import (
-    SPOKEN,
-    Playback,
-    as_recorded,
-    example_of_event,
-)
+from pytest_ltm.records.playback import SPOKEN, Playback, as_recorded, example_of_event
 
 NO_USER = "it asks its simulated user's model something else"
 _HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
@@ -201,10 +196,7 @@ class RecordScript(ConversationScript):
             )
 
     def wait(
-        self,
-        conversation: Conversation,
-        lane: Lane,
-        wait: events.WaitBegan,
+        self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
     ) -> None:
         """Remember that the example waits."""
         del conversation, wait

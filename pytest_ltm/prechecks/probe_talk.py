@@ -36,10 +36,7 @@ from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 from pytest_ltm.prechecks import probe_questions
 from pytest_ltm.records import probe_record
-from pytest_ltm.reports.expected_length import (
-    OWN_TOKENS,
-    expected_tokens,
-)
+from pytest_ltm.reports.expected_length import OWN_TOKENS, expected_tokens
 
 T = TypeVar("T")
 # The duration of all conversations, in seconds, from which a forecast is worth

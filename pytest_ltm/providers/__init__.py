@@ -21,11 +21,7 @@ if TYPE_CHECKING:
         no_answer,
         response_of,
     )
-    from pytest_ltm.providers.completions import (
-        Completions,
-        ContextOverflow,
-        Message,
-    )
+    from pytest_ltm.providers.completions import Completions, ContextOverflow, Message
     from pytest_ltm.providers.models import (
         LISTED,
         key_names,

@@ -94,10 +94,7 @@ class CommandModel:
             )
         reception = Reception(model=self.model, says=self._says)
         return response_of(
-            reception,
-            text.decode("utf-8", "replace").strip(),
-            Used(),
-            finish_reason="",
+            reception, text.decode("utf-8", "replace").strip(), Used(), finish_reason=""
         )
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], Used]:

@@ -26,12 +26,7 @@ from pytest_ltm.providers.chat_responses import (
     response_of,
 )
 from pytest_ltm.providers.provider import Provider, check_ready, drop_unset
-from pytest_ltm.providers.transport import (
-    Arrived,
-    ClientGuard,
-    Transport,
-    Unreached,
-)
+from pytest_ltm.providers.transport import Arrived, ClientGuard, Transport, Unreached
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.chat_model import ModelSpec

@@ -113,11 +113,7 @@ class HttpTransport:
 
         self._address = address
         self._headers = headers
-        self._unsent = (
-            httpx2.ConnectError,
-            httpx2.ConnectTimeout,
-            httpx2.PoolTimeout,
-        )
+        self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
         self._failed: type[Exception] = httpx2.HTTPError
         self._client = httpx2.Client(follow_redirects=True, **guard.options)
 

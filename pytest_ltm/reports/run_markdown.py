@@ -25,10 +25,7 @@ from pytest_ltm.reports.terminal import missing_lines, scoreless_sentence
 
 
 def run_markdown(
-    run: RunResult,
-    *,
-    sentences: Sequence[str] = (),
-    sections: Sequence[Section] = (),
+    run: RunResult, *, sentences: Sequence[str] = (), sections: Sequence[Section] = ()
 ) -> str:
     """Return a run's verdict, `sentences` on its agents, totals, scores, missing scores and notes.
 

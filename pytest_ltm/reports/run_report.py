@@ -222,10 +222,7 @@ class Report:
 
         Under -q, where there is no header, show the warnings here.
         """
-        files = {
-            "--ltm-report": self.file,
-            "--ltm-summary": self._summary_page.path,
-        }
+        files = {"--ltm-report": self.file, "--ltm-summary": self._summary_page.path}
         for flag, path in files.items():
             if self._run.plays and path:
                 is_new = not path.exists()
@@ -392,10 +389,7 @@ class Report:
                 except LtmError as error:
                     page = str(error)
                 self._page = f"report: {one_line(page)}"
-        except (
-            DiskFault,
-            OSError,
-        ) as fault:
+        except (DiskFault, OSError) as fault:
             # the results are complete, and the tables can still be shown
             self._page = one_line(str(fault))
 

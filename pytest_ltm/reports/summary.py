@@ -118,12 +118,7 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
     # The results lack their own origin, so it must survive an amendment.
     origin: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
-        for name in (
-            "pytest_ltm_version",
-            "seed",
-            "plan",
-            "wall_seconds",
-        )
+        for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds")
         if name in summary
     }
     added = {name: summary[name] for name in ADDED if name in summary}

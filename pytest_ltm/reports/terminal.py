@@ -30,11 +30,7 @@ from pytest_ltm.figures.columns import (
     scenario_names,
 )
 from pytest_ltm.figures.figure import Report
-from pytest_ltm.figures.figures import (
-    SCORES,
-    figure_notes,
-    shown_figures,
-)
+from pytest_ltm.figures.figures import SCORES, figure_notes, shown_figures
 from pytest_ltm.figures.metrics import (
     agent_metrics,
     leading_sentences,

@@ -15,12 +15,7 @@ from starlette.routing import Route
 
 from pytest_ltm.api.storage import LtmError
 from pytest_ltm.gate.change_report import change_lines
-from pytest_ltm.gate.changes import (
-    CompareHints,
-    GateSide,
-    compare_sides,
-    one_agent,
-)
+from pytest_ltm.gate.changes import CompareHints, GateSide, compare_sides, one_agent
 from pytest_ltm.gate.sides import side_of_run
 from pytest_ltm.reports.html.page import build_report
 from pytest_ltm.web import live_page, page_parts, runs_page
@@ -67,10 +62,7 @@ def compare_page(request: Request) -> Response:
     )
 
 
-ROUTES = [
-    Route("/report/{run}", report_page),
-    Route("/compare", compare_page),
-]
+ROUTES = [Route("/report/{run}", report_page), Route("/compare", compare_page)]
 
 
 def make_app(
@@ -123,10 +115,7 @@ def refused_page(_request: Request, error: Exception) -> Response:
     """Show why a request was refused."""
     status = error.status if isinstance(error, page_parts.PageError) else 400
     return page_parts.render_template(
-        "refused.html.j2",
-        status=status,
-        title="That did not work",
-        text=str(error),
+        "refused.html.j2", status=status, title="That did not work", text=str(error)
     )
 
 

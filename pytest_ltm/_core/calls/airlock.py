@@ -21,10 +21,7 @@ from msgspec import Struct
 from pytest_ltm._core.calls import conversation_thread as threads
 from pytest_ltm._core.calls.retry import RemoteCause, broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import call_within
-from pytest_ltm._core.model.agent import (
-    Reply,
-    Usage,
-)
+from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import (
     AgentFault,

@@ -13,11 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from pytest_ltm._core.calls.conversation_thread import (
-    IGNORED,
-    REPEAT,
-    OutOfTime,
-)
+from pytest_ltm._core.calls.conversation_thread import IGNORED, REPEAT, OutOfTime
 from pytest_ltm._core.storage.clock import (
     can_interrupt,
     paused_since,

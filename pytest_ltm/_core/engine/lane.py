@@ -174,10 +174,7 @@ class Lane(Struct):
     def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
         """Return why it cannot be played with this agent or in this span; "" if it can."""
         needed = set(self.example.requires)
-        if capabilities & {
-            SEES_CLOCK,
-            "Prompted",
-        }:
+        if capabilities & {SEES_CLOCK, "Prompted"}:
             # A control is prompted at the right time.
             needed.discard("TimeAware")
         missing = sorted(needed - capabilities)

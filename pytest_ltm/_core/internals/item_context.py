@@ -15,10 +15,7 @@ import pytest
 from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
 from _pytest.warnings import catch_warnings_for_item
 
-from pytest_ltm._core.calls.conversation_thread import (
-    ConversationThread,
-    own_thread,
-)
+from pytest_ltm._core.calls.conversation_thread import ConversationThread, own_thread
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:

@@ -13,12 +13,7 @@ from msgspec import Struct, convert, field
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.memory_ledger import MemoryLedger
 from pytest_ltm._core.model.account import ACCOUNTS, Account, sort_end
-from pytest_ltm._core.model.agent import (
-    CUT_OFF,
-    ENDED_SOMEHOW,
-    Mishap,
-    add_mishaps,
-)
+from pytest_ltm._core.model.agent import CUT_OFF, ENDED_SOMEHOW, Mishap, add_mishaps
 from pytest_ltm._core.model.transcript import RAW, Exchange, Reading, Transcript
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import LtmError

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._core.storage.choices import one_of
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-)
+from pytest_ltm._core.storage.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pytest_ltm._core.model.filler import PastExchange

@@ -467,9 +467,7 @@ def ask_judge(
 ) -> JudgeDecision | Unscored:
     """Return a judge's decision about one answer; Unscored if the judge fails."""
 
-    def ask(
-        inquiry: Inquiry,
-    ) -> str:
+    def ask(inquiry: Inquiry) -> str:
         # Without records, caches or limits.
         try:
             reply = judge.assess(inquiry)

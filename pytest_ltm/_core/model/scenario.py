@@ -16,11 +16,7 @@ from msgspec import Struct
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.model.transcript import Exchange, Kind
-from pytest_ltm._core.model.words import (
-    has_phrase,
-    plain_words,
-    space_delimited,
-)
+from pytest_ltm._core.model.words import has_phrase, plain_words, space_delimited
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import DefinitionError, ScenarioError, did_you_mean
 from pytest_ltm._core.storage.schema import Field, indented_json, load_yaml, show_value

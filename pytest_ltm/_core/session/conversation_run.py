@@ -18,10 +18,7 @@ from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._core.journal.retrieval import covers_all
-from pytest_ltm._core.journal.run_file import (
-    JOURNAL,
-    TIMINGS,
-)
+from pytest_ltm._core.journal.run_file import JOURNAL, TIMINGS
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._core.model.handle import Ltm, LtmUser
 from pytest_ltm._core.model.tokens import token_counter

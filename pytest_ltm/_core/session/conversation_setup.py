@@ -22,18 +22,13 @@ from pytest_ltm._core.engine.port import Port
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Account, Tariff
 from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.result import (
-    ConversationResult,
-    ScenarioResult,
-)
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model import scenario as _scenario
 from pytest_ltm._core.model.handle import LtmUser
 from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.opinion import KnownQuestion
-from pytest_ltm._core.model.plan import (
-    Plan,
-)
+from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.spec_files import spec_text
 from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import ItemBody

@@ -17,11 +17,7 @@ from pytest_ltm._core.model.dataset import (
     ToldConversation,
 )
 from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.spec_files import (
-    SpecFile,
-    is_yaml_path,
-    read_spec_file,
-)
+from pytest_ltm._core.model.spec_files import SpecFile, is_yaml_path, read_spec_file
 from pytest_ltm._core.model.suite_spec import DATA, QUESTIONS, SuiteSpec
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.items import ItemPlace
@@ -30,11 +26,7 @@ from pytest_ltm._core.session.recorded_run import recorded_settings
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    LtmError,
-    did_you_mean,
-)
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
 from pytest_ltm._core.storage.schema import load_yaml
 from pytest_ltm._core.storage.wording import one_line
 

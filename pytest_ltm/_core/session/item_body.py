@@ -9,11 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_ltm._core.calls.conversation_thread import (
-    OutOfTime,
-    own_thread,
-    own_time,
-)
+from pytest_ltm._core.calls.conversation_thread import OutOfTime, own_thread, own_time
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.lane import UNWINDING, Ending, GreenBody, Lane
@@ -174,10 +170,7 @@ class ItemBody(GreenBody):
         """Run the test function or the item's own runtest; ScenarioError for a coroutine that no plugin awaits."""
         try:
             return self._runtest()
-        except (
-            pytest.fail.Exception,
-            pytest.skip.Exception,
-        ) as ended:
+        except (pytest.fail.Exception, pytest.skip.Exception) as ended:
             # the second before pytest 8.4
             if not str(ended.msg).startswith("async def function"):
                 raise

@@ -9,9 +9,7 @@ import pytest
 
 from pytest_ltm._core.calls.time_limits import lift
 from pytest_ltm._core.internals.item_context import CapturedStreams
-from pytest_ltm._core.session.items import (
-    LTM_ITEM,
-)
+from pytest_ltm._core.session.items import LTM_ITEM
 from pytest_ltm._core.session.state import LANE
 
 

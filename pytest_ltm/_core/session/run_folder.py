@@ -23,11 +23,7 @@ from pytest_ltm._core.journal.run_file import (
 )
 from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.disk import (
-    make_private,
-    read_regular,
-    write_whole,
-)
+from pytest_ltm._core.storage.disk import make_private, read_regular, write_whole
 from pytest_ltm._core.storage.errors import DiskFault
 from pytest_ltm._core.storage.locks import NAME as LOCK
 from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder

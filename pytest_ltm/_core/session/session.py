@@ -22,26 +22,17 @@ from pytest_ltm._core.session.asked_item import AskedItem, is_reported
 from pytest_ltm._core.session.collection import Selection
 from pytest_ltm._core.session.composition import Composition
 from pytest_ltm._core.session.conversation_run import PlayedConversation
-from pytest_ltm._core.session.conversation_setup import (
-    KnownCosts,
-)
+from pytest_ltm._core.session.conversation_setup import KnownCosts
 from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
-from pytest_ltm._core.session.items import (
-    LTM_ITEM,
-)
-from pytest_ltm._core.session.recorded_run import (
-    RUN_FOLDER,
-    run_file,
-)
+from pytest_ltm._core.session.items import LTM_ITEM
+from pytest_ltm._core.session.recorded_run import RUN_FOLDER, run_file
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
 from pytest_ltm._core.session.run_items import RunItems
 from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, is_ours
-from pytest_ltm._core.storage.disk import (
-    disk_fault,
-)
+from pytest_ltm._core.storage.disk import disk_fault
 from pytest_ltm._core.storage.errors import DiskFault, Stopped
 
 
@@ -87,11 +78,7 @@ class LtmRun:
         self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
         self.hooks = HookCalls(config, settings.evaluator_timeout)
         self.composition = Composition(
-            self,
-            settings,
-            sources=self.sources,
-            folder=self.folder,
-            costs=self.costs,
+            self, settings, sources=self.sources, folder=self.folder, costs=self.costs
         )
         """Creates the inputs of each conversation."""
         self._session: pytest.Session | None = None

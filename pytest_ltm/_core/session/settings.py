@@ -63,9 +63,7 @@ def in_languages(
     """Return each agent once for each language, as separate agents."""
     return tuple(
         structs.replace(
-            agent,
-            label=f"{agent.label}{_language_suffix(language)}",
-            language=language,
+            agent, label=f"{agent.label}{_language_suffix(language)}", language=language
         )
         for agent in agents
         for language in languages

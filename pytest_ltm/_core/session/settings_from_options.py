@@ -20,14 +20,8 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session import planning as _time
-from pytest_ltm._core.session.conversation_setup import (
-    judge_of_run,
-)
-from pytest_ltm._core.session.dataset import (
-    SPANS,
-    dataset_of,
-    questions_of,
-)
+from pytest_ltm._core.session.conversation_setup import judge_of_run
+from pytest_ltm._core.session.dataset import SPANS, dataset_of, questions_of
 from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.options import (
     chosen_spans,
@@ -36,10 +30,7 @@ from pytest_ltm._core.session.options import (
     read_option,
     set_by_suite,
 )
-from pytest_ltm._core.session.recorded_run import (
-    recorded_settings,
-    source_of,
-)
+from pytest_ltm._core.session.recorded_run import recorded_settings, source_of
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings, in_languages
 from pytest_ltm._core.session.suite_choice import choose_suite
 from pytest_ltm._core.storage.secrets import erase_inherited_variable

@@ -11,13 +11,8 @@ from msgspec import structs
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.suite import Suite
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.dataset import (
-    chosen_dataset,
-)
-from pytest_ltm._core.session.options import (
-    path_base,
-    value_source,
-)
+from pytest_ltm._core.session.dataset import chosen_dataset
+from pytest_ltm._core.session.options import path_base, value_source
 from pytest_ltm._core.storage.errors import did_you_mean
 from pytest_ltm._core.storage.wording import join_words
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    did_you_mean,
-)
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

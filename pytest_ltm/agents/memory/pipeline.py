@@ -28,12 +28,7 @@ from pytest_ltm.agents.memory.reading import (
     shorten_to_tokens,
 )
 from pytest_ltm.agents.memory.searching import EmbeddingFunction
-from pytest_ltm.agents.memory.thinker import (
-    Replying,
-    Task,
-    Thinker,
-    prompt_tokens,
-)
+from pytest_ltm.agents.memory.thinker import Replying, Task, Thinker, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.unbuilt import FRAME
 from pytest_ltm.api.model import Mishap, Reply, ReportsUsage, TakesTurns, Usage

@@ -33,17 +33,8 @@ from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
 from pytest_ltm.api.storage import lazy_pattern
-from pytest_ltm.language.dates import (
-    DAYS,
-    DateRange,
-    dated_stretches,
-    yearless_dates,
-)
-from pytest_ltm.language.json_values import (
-    NoJSON,
-    fenced_blocks,
-    json_values,
-)
+from pytest_ltm.language.dates import DAYS, DateRange, dated_stretches, yearless_dates
+from pytest_ltm.language.json_values import NoJSON, fenced_blocks, json_values
 from pytest_ltm.providers import ModelResponse
 from pytest_ltm.providers.completions import Message
 
@@ -304,8 +295,7 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
             if speaks_of_self(statement.text):
                 _note_statement(user, statement)
         return Described(
-            _fit_notes(user, self.size),
-            _own_queries(self.message, self.count),
+            _fit_notes(user, self.size), _own_queries(self.message, self.count)
         )
 
 

@@ -550,10 +550,7 @@ def _existing_images(
     try:
         path = (folder / image).resolve()
         exists = path.is_relative_to(folder.resolve()) and path.is_file()
-    except (
-        OSError,
-        ValueError,
-    ):
+    except (OSError, ValueError):
         # the name contains a null byte, or is too long for the system
         exists = False
     counts["left out: images that are not in the folder"] += not exists

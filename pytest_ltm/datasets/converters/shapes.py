@@ -137,10 +137,7 @@ def layout_of(path: Path, counts: Counter[str] | None = None) -> str:
 
 
 def _layout_of_unknown(
-    path: Path,
-    samples: list[Any],
-    ranked: list[Likeness],
-    counts: Counter[str] | None,
+    path: Path, samples: list[Any], ranked: list[Likeness], counts: Counter[str] | None
 ) -> str:
     """Return the fallback form for a list of messages; DatasetError for other content."""
     if next(message_lists(samples), None) is None:

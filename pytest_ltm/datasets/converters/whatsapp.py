@@ -110,9 +110,7 @@ def read_whatsapp(
         yield Talk(name or "chat", messages)
 
 
-def _shared_sentences(
-    messages: Sequence[ExportedMessage],
-) -> Iterator[tuple[str, int]]:
+def _shared_sentences(messages: Sequence[ExportedMessage]) -> Iterator[tuple[str, int]]:
     """Yield sentences that several people sent verbatim, with their counts.
 
     Notices in an unknown language look like that, but so do some things that people say.

@@ -21,12 +21,7 @@ from msgspec import structs
 from pytest_ltm.api.model import PastExchange
 from pytest_ltm.api.storage import DatasetError, Field, read_image, read_regular
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.rows import (
-    faults_of_data,
-    fields_of,
-    json_in,
-    text_or_number,
-)
+from pytest_ltm.datasets.rows import faults_of_data, fields_of, json_in, text_or_number
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.language.dates import MONTHS, month_number
 
@@ -225,7 +220,7 @@ def repair_citations(
 
 
 KNOWN_FILES: Mapping[str, str] = {
-    "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4": "locomo10.json, as published",
+    "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4": "locomo10.json, as published"
 }
 """The published files by SHA-256."""
 

@@ -22,11 +22,7 @@ from pytest_ltm.language.meanings import (
 )
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.porter import porter_stem
-from pytest_ltm.language.quantities import (
-    holds_amounts,
-    read_quantities,
-    same_amounts,
-)
+from pytest_ltm.language.quantities import holds_amounts, read_quantities, same_amounts
 from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
@@ -283,10 +279,7 @@ def strict_verdict(
     if by_value := ruling_of_value(gold, prediction, question):
         return by_value
     ruling = _verdict_by_category(
-        category,
-        question,
-        gold,
-        restate_value(prediction, gold, question),
+        category, question, gold, restate_value(prediction, gold, question)
     )
     proven = proven_ruling(ruling, prediction, rubric=Rubric.MAY_TAKE_PART)
     return open_if_unread(proven, gold, prediction, question)

@@ -20,11 +20,7 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     session_of,
     verdict_of,
 )
-from pytest_ltm.datasets.official import (
-    answer_line,
-    beam_order_score,
-    official_score,
-)
+from pytest_ltm.datasets.official import answer_line, beam_order_score, official_score
 from pytest_ltm.evaluators import (
     chosen_letters,
     match_exactly,

@@ -366,10 +366,7 @@ class LongMemEvalSuite:
             else [f"{question.id}: {note}" for note in question.notes]
             for question in questions
         )
-        self.notes: Sequence[str] = (
-            *self._protocol_notes(),
-            *chain.from_iterable(odd),
-        )
+        self.notes: Sequence[str] = (*self._protocol_notes(), *chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
         """Explanations of the figures for readers of the report."""
         self._compiled = KeptHistory(self._compile)

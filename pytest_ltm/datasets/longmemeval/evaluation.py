@@ -24,10 +24,7 @@ from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.quantities import (
-    read_quantities,
-    same_amounts,
-)
+from pytest_ltm.language.quantities import read_quantities, same_amounts
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
@@ -117,10 +114,7 @@ def rule_on_hypothesis(
     if by_value is not None and not forgiving:
         return by_value
     ruling = _rule_by_type(
-        question_type,
-        question,
-        gold,
-        restate_value(said, gold, question),
+        question_type, question, gold, restate_value(said, gold, question)
     )
     return open_if_unread(proven_ruling(ruling, gold, said), gold, said, question)
 

@@ -424,7 +424,7 @@ def sha256_of(path: Path) -> str:
 # memory at a time.
 
 KNOWN_FILES: Mapping[str, str] = {
-    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published",
+    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442": "longmemeval_s_cleaned.json, as published"
 }
 """The published files by SHA-256."""
 

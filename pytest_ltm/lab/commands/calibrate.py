@@ -20,12 +20,7 @@ from pytest_ltm.commands.arguments import (
     add_pytest_options,
     add_seeds,
 )
-from pytest_ltm.datasets.published import (
-    ENDING,
-    FOLDERS,
-    DefinitionsFolder,
-    menu_above,
-)
+from pytest_ltm.datasets.published import ENDING, FOLDERS, DefinitionsFolder, menu_above
 from pytest_ltm.figures.statistics.counts import (
     IntervalEstimate,
     mean_estimate,

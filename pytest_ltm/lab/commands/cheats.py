@@ -153,10 +153,7 @@ class FloorSearch:
 
     def __init__(self, entry: SuiteEntry) -> None:
         self._entry = entry
-        self._body = getattr(
-            import_scenario(entry.scenario),
-            f"test_{entry.scenario}",
-        )
+        self._body = getattr(import_scenario(entry.scenario), f"test_{entry.scenario}")
         self._marker = next(
             mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm"
         )

@@ -279,13 +279,7 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
                 f"{record['sample_id']}: {sentence}"
                 for sentence in conversation_faults(record)
             ]
-        except (
-            AttributeError,
-            IndexError,
-            KeyError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # whatever people wrote into it
             problem = f"a field is missing or not of its kind ({describe_error(error)})"
             faults.append(f"conversation {number}: {problem}")

@@ -635,10 +635,7 @@ def _write_session(
             turns=turn_lines(turns),
         )
         read = partial(
-            check_reflection,
-            speaker=speaker_name,
-            other_speaker=listener,
-            turns=turns,
+            check_reflection, speaker=speaker_name, other_speaker=listener, turns=turns
         )
         by_speaker[speaker_name] = written_by(
             model, prompt, read, f"{task}, reflection of {speaker_name}"

@@ -347,21 +347,12 @@ SESSION_TOKENS = (700, 3600)
 ROUND_TOKENS = (190, 430)
 _JITTER = 0.4  # relative variation of reply lengths within a session
 # probability of a follow-up question after one round, two, three
-_GOES_ON = (
-    0.7,
-    0.4,
-    0.1,
-)
+_GOES_ON = (0.7, 0.4, 0.1)
 # The share of rounds without evidence in which users mention a fact about themselves,
 # as they do with evidence.
 _MENTIONS = 0.7
 # number of side remarks, equally likely
-_BESIDES = (
-    0,
-    1,
-    1,
-    2,
-)
+_BESIDES = (0, 1, 1, 2)
 # The probability that evidence is in the first round of a session, else in the next,
 # and so on.
 _FIRST = 0.6

@@ -940,9 +940,7 @@ def _clauses_of(sentences: Sequence[_Part]) -> list[_Clause]:
 
 
 def _rival_doubt(
-    clauses: Sequence[_Clause],
-    claims: Sequence[_Mention],
-    topic: _Topic,
+    clauses: Sequence[_Clause], claims: Sequence[_Mention], topic: _Topic
 ) -> str:
     """Return the doubt that another value is in a position to answer: "" if none is."""
     is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)

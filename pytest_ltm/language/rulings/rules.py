@@ -22,11 +22,7 @@ from pytest_ltm.language.clauses import (
     split_sentences,
     wording_positions,
 )
-from pytest_ltm.language.english import (
-    is_english,
-    is_known_english,
-    is_surely_english,
-)
+from pytest_ltm.language.english import is_english, is_known_english, is_surely_english
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
     FRAME,

@@ -149,10 +149,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
 
 
 def _shared_doubt(
-    spots: Iterable[tuple[int, int]],
-    wordings: Sequence[str],
-    question: str,
-    reply: str,
+    spots: Iterable[tuple[int, int]], wordings: Sequence[str], question: str, reply: str
 ) -> str:
     """Return the worst doubt about all spans of a reply; "" if a span has none, or there are none."""
     text = normalize_text(reply)

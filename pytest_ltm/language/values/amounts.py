@@ -666,11 +666,7 @@ def _pint_unit(unit: str) -> Any:
     parts = unit.partition("-")[2].split("-per-")
     try:
         return _registry().parse_units("/".join(map(_pint_name, parts)))
-    except (
-        errors.UndefinedUnitError,
-        ValueError,
-        errors.DefinitionSyntaxError,
-    ):
+    except (errors.UndefinedUnitError, ValueError, errors.DefinitionSyntaxError):
         return None
 
 

@@ -347,11 +347,7 @@ def _differs_in_mark(first: Label, second: Label) -> bool:
 def _is_signed_letter(label: Label) -> bool:
     return len(label.words) == 1 == len(label.words[0].text) and label.words[
         0
-    ].sign in (
-        "+",
-        "-",
-        "#",
-    )
+    ].sign in ("+", "-", "#")
 
 
 _ORDINAL_END = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")

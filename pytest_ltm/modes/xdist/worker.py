@@ -17,10 +17,7 @@ from pytest_ltm.api.session import LANE, LTM_ITEM
 from pytest_ltm.api.storage import make_private, read_text, to_record
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.wire import Brief, Filter, conversation_of
-from pytest_ltm.reports.expected_length import (
-    expected_tokens,
-    items_of_conversations,
-)
+from pytest_ltm.reports.expected_length import expected_tokens, items_of_conversations
 
 if TYPE_CHECKING:
     from pytest_ltm.api.session import LtmRun, PlayedConversation

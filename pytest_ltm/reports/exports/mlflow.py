@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_ltm.api.storage import escape_unprintable, for_library
-from pytest_ltm.reports.exports.loaded import (
-    Results,
-    RunSlice,
-    examples_of,
-    run_slices,
-)
+from pytest_ltm.reports.exports.loaded import Results, RunSlice, examples_of, run_slices
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 
 # Values by column name.

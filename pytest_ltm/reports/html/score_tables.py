@@ -16,11 +16,7 @@ from pytest_ltm.reports.agent_sentences import agents_under_test, forgotten_scen
 from pytest_ltm.reports.html.charts import NONE, Shaded, shade_class
 
 if TYPE_CHECKING:
-    from pytest_ltm.reports.html.report_data import (
-        ExampleEntry,
-        Material,
-        ResultSeries,
-    )
+    from pytest_ltm.reports.html.report_data import ExampleEntry, Material, ResultSeries
 
 
 # The boundaries between classes of gaps, in tokens.
