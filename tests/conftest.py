@@ -236,12 +236,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--merge",
         action="store_true",
-        help="leave tests marked `nightly` out, but for what is touched",
+        help="leave out tests marked `nightly`, except those that the change touches",
     )
     parser.addoption(
         "--changed",
         action="store_true",
-        help="run only the tests that stand where the change stands",
+        help="run only the tests of the changed files",
     )
 
 

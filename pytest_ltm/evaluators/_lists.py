@@ -286,7 +286,9 @@ def _line_item(line: str) -> Item | None:
     name = " ".join(
         part for part in parts if _read_count(part) is None and part != "or"
     )
-    return (name, numbers[0] if numbers else 1) if name else None
+    if not name:
+        return None
+    return name, numbers[0] if numbers else 1
 
 
 def _read_count(value: Any) -> int | None:

@@ -591,10 +591,11 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
         )
     for file in found.values():
         read_image(file)
-    missing = f"{len(shared) - len(found):,} of {len(shared):,} photos are not in {folder}: captions are sent instead"
-    return {name: str(file) for name, file in found.items()}, missing if len(
-        found
-    ) < len(shared) else ""
+    notice = ""
+    missing = len(shared) - len(found)
+    if missing:
+        notice = f"{missing:,} of {len(shared):,} photos are not in {folder}: captions are sent instead"
+    return {name: str(file) for name, file in found.items()}, notice
 
 
 def _photo_names(turn: LocomoTurn) -> list[str]:
