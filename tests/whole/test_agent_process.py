@@ -199,7 +199,8 @@ HOSTILE = {
     "traces": Hostile("sys.settrace(lambda *_: None)"),
     # --- other processes and threads
     "forks_and_both_reply": Hostile(
-        "copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'", "it has forked"
+        "copy = os.fork(); copy and os.waitpid(copy, 0); return 'Yes.'",
+        "the agent forked",
     ),
     "forks_and_the_copy_stays": Hostile("os.fork() or time.sleep(600)"),
     "leaves_a_grandchild": Hostile(
@@ -567,7 +568,7 @@ def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) ->
         sent = [event["exchange"] for event in events if event["event"] == "message"]
         assert len(sent) == len(set(sent))
         assert sum(event["event"] == "reply" for event in events) == 1
-        assert "it has forked" in path.read_text()
+        assert "the agent forked" in path.read_text()
 
 
 READER = """

@@ -148,7 +148,7 @@ def test_what_reads_speech_is_missed_before_the_first_message(project: Project) 
     without = ("-p", "no:ltm-feature-language")
 
     result = project.ltm(*without, span="2k", subprocess=True)
-    result.stderr.fnmatch_lines(["ERROR: --ltm-thoughts: nothing here tells speech *"])
+    result.stderr.fnmatch_lines(["ERROR: --ltm-thoughts: nothing separates speech *"])
     assert result.ret == 4
 
     project.ltm(

@@ -35,6 +35,7 @@ LIGHT = {
     "pytest_ltm._core.storage.choices",
     "pytest_ltm._core.storage.dotted",
     "pytest_ltm._core.storage.errors",
+    "pytest_ltm._core.storage.patterns",
     "pytest_ltm._core.storage.secrets",
     "pytest_ltm.hookspec",
 }

@@ -117,13 +117,13 @@ class Forks:
 def test_a_copy_that_comes_back_from_an_agent_ends_and_is_noticed() -> None:
     speaker = AgentCaller(Forks(), timeout=None)
     assert speaker.ask("fork").text == "fork"
-    with pytest.raises(AgentFault, match="it has forked") as caught:
+    with pytest.raises(AgentFault, match="the agent forked") as caught:
         speaker.ask("b")
     assert caught.value.fatal
     assert speaker.ask("c").text == "c"
 
     assert speaker.ask("fork").text == "fork"
-    assert "it has forked" in str(speaker.close())
+    assert "the agent forked" in str(speaker.close())
 
 
 @needs_fork

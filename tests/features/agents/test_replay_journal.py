@@ -58,7 +58,7 @@ def test_a_recorded_fault_is_raised_again_as_fatal_as_it_was() -> None:
 
 
 def test_a_message_that_nobody_replied_to_is_told_as_such() -> None:
-    with pytest.raises(AgentFault, match="nobody replied"):
+    with pytest.raises(AgentFault, match="without a reply"):
         agent_of(message(0, "Hi.")).reply("Hi.")
 
 

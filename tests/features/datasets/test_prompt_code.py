@@ -138,7 +138,7 @@ def test_code_is_read_and_never_run(tmp_path: Path) -> None:
             TWO_GRADERS,
             r"more than one text for 'default' questions: code\.py:2, code\.py:3",
         ),
-        (WITH_CHOICES, "not known here"),
+        (WITH_CHOICES, "values inserted into its texts are unknown"),
     ],
 )
 def test_code_without_a_prompt_or_with_two_is_refused(

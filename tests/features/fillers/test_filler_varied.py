@@ -267,7 +267,7 @@ def test_who_skips_pages_hears_more_of_it_than_a_window_holds(spec: str) -> None
 
 @pytest.mark.parametrize("name", ["acting", "nonsense", ""])
 def test_a_suite_whose_texts_nobody_else_can_tell_is_refused(name: str) -> None:
-    with pytest.raises(FillerError, match=rf"'varied:{name}': .* There are .*trust"):
+    with pytest.raises(FillerError, match=rf"'varied:{name}': .* Choose from .*trust"):
         filler_from_spec(f"varied:{name}", Random(0), CL100K)
 
 
