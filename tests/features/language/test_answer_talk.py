@@ -80,3 +80,9 @@ def test_reading_a_reading_changes_nothing(said: str) -> None:
     stripped = strip(said)
 
     assert without_talk(stripped, QUESTION, "2") == stripped
+
+
+@pytest.mark.parametrize("ending", ["Answer: 50", "**Answer:** 4", "answer: 20%"])
+def test_a_bare_figure_at_the_end_is_the_answer_and_no_note(ending: str) -> None:
+    reply = f"You told me how many films you saw last spring.\n\n{ending}"
+    assert without_talk(reply, "How many films did I see?", "5").endswith(ending)
