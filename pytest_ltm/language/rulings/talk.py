@@ -76,8 +76,10 @@ def _without_note(text: str, about: frozenset[str]) -> str:
 
 
 def _is_note(line: str, about: frozenset[str]) -> bool:
+    if RE.is_answer.search(line) or RE.turns.search(line):
+        return False
     stems = set(map(word_stem, plain_words(RE.unit.sub(" ", line))))
-    if RE.turns.search(line) or not stems <= (_TALK | _PLAIN) - about:
+    if not stems <= (_TALK | _PLAIN) - about:
         return False
     return not stems.isdisjoint(_TALK) or RE.tokens.search(line) is not None
 

@@ -82,7 +82,19 @@ def test_reading_a_reading_changes_nothing(said: str) -> None:
     assert without_talk(stripped, QUESTION, "2") == stripped
 
 
-@pytest.mark.parametrize("ending", ["Answer: 50", "**Answer:** 4", "answer: 20%"])
-def test_a_bare_figure_at_the_end_is_the_answer_and_no_note(ending: str) -> None:
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "50",
+        "Answer: 50",
+        "**Answer:** 4",
+        "answer: 20%",
+        "Answer: good",
+        "[Final answer: a nice story]",
+    ],
+)
+def test_what_a_reply_calls_its_answer_and_a_bare_figure_are_no_notes(
+    ending: str,
+) -> None:
     reply = f"You told me how many films you saw last spring.\n\n{ending}"
     assert without_talk(reply, "How many films did I see?", "5").endswith(ending)
