@@ -649,6 +649,7 @@ def _others(story: Story) -> Iterator[str]:
     generate=conflicting_personal_information,
     skills="R,C",
     version="2",
+    floor=0.07,  # who knows the values of each topic, and draws one of them
     reset="You can forget all personal details that I have told you about my life.",
     languages=CODES,
 )

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.wrapping import padded_spec
-from pytest_ltm.api.journal import span_place
+from pytest_ltm.api.journal import ScenarioResult, span_place
 from pytest_ltm.api.model import Score
 from pytest_ltm.api.scenarios import (
     SUFFIX,
@@ -220,7 +220,7 @@ ABOVE = 1
 LIMIT = 0.03
 # The share of all marks that padding may add to an agent.
 PADDING = 0.3 / 11
-# If a scenario with a floor is all or nothing, results with at least this probability
+# If the marks of a scenario with a floor are all or nothing, results with at least this probability
 # by chance are allowed.
 CHANCE_LEVEL = 0.05
 # The most characters shown of a guess.
@@ -386,6 +386,8 @@ class CheatCell(Struct, frozen=True, kw_only=True):
     floor: float
     scores: tuple[float, ...]
     """The score of each example; 0 if it has none."""
+    marks: tuple[float, ...]
+    """What is won or lost by itself: the checks if the scores are shares of them, else the scores."""
     unscored: tuple[str, ...]
     """The reasons for missing scores."""
 
@@ -396,13 +398,13 @@ class CheatCell(Struct, frozen=True, kw_only=True):
 
     @property
     def exceeds_floor(self) -> bool:
-        """Whether it exceeds the floor by more than allowed and, if scores are all or nothing, by more than chance."""
+        """Whether it exceeds the floor by more than allowed and, if marks are all or nothing, by more than chance."""
         if self.points <= self.floor + LIMIT:
             return False
-        if not self.floor or set(self.scores) - {0.0, 1.0}:
+        if not self.floor or set(self.marks) - {0.0, 1.0}:
             return True
-        of = len(self.scores)
-        least = round(sum(self.scores))
+        of = len(self.marks)
+        least = round(sum(self.marks))
         chance = self.floor
         upper_tail = (
             math.comb(of, k) * chance**k * (1 - chance) ** (of - k)
@@ -416,6 +418,23 @@ class CheatCell(Struct, frozen=True, kw_only=True):
         if self.exceeds_floor:
             return self.points - self.floor
         return 0.0
+
+
+def _iter_marks(results: Sequence[ScenarioResult]) -> Iterator[float]:
+    """Yield 1 or 0 for each check if all scores are shares of checks, else the scores."""
+    are_shares = all(_is_share_of_checks(result) for result in results)
+    for result in results:
+        if are_shares:
+            yield from (float(check.ok) for check in result.checks)
+        else:
+            yield result.score or 0.0
+
+
+def _is_share_of_checks(result: ScenarioResult) -> bool:
+    if not result.checks:
+        return False
+    right = sum(check.ok for check in result.checks)
+    return abs((result.score or 0.0) - right / len(result.checks)) < 1e-9
 
 
 class Attack(Struct, frozen=True, kw_only=True):
@@ -450,6 +469,7 @@ class Attack(Struct, frozen=True, kw_only=True):
                 span=span,
                 floor=agent_rows[0][1].floor,
                 scores=tuple(row.score or 0.0 for _, row in agent_rows),
+                marks=tuple(_iter_marks([row for _, row in agent_rows])),
                 unscored=tuple(row.reason for _, row in agent_rows if not row.scored),
             )
         agents, scenarios, played = map(dict.fromkeys, zip(*cells, strict=True))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from pytest_ltm.api.journal import Cause, ScenarioResult
+from pytest_ltm.api.model import Check
 from pytest_ltm.api.storage import LtmError
 from pytest_ltm.lab.commands.cheats import (
     Attack,
@@ -74,6 +76,23 @@ def test_luck_is_no_find_where_all_or_nothing_is_won_by_chance() -> None:
     assert finds("fixed:1", [1, 0, 0], 1 / 6) == []
     assert len(finds("fixed:1", [1, 1, 1], 1 / 6)) == 1
     assert len(finds("fixed:1", [1, 0, 0])) == 1
+
+
+def test_luck_is_no_find_where_each_question_is_won_by_chance() -> None:
+    def answered(*right: bool) -> ScenarioResult:
+        checks = tuple(Check("it knows", ok) for ok in right)
+        result = row("cat", sum(right) / len(right), floor=0.1)
+        return replace(result, checks=checks)
+
+    def finds_of(*examples: ScenarioResult) -> list[str]:
+        rows = [("keywords", example) for example in examples]
+        return Attack.summarize_attack(["keywords"], rows).broken_limits
+
+    none = answered(False, False)
+    half = answered(True, False)
+    assert finds_of(half, none, none) == []
+    assert len(finds_of(half, half, half)) == 1
+    assert len(finds_of(half, none, replace(none, score=0.1))) == 1
 
 
 def test_an_agent_that_is_padded_is_measured_against_its_own_points_alone() -> None:
