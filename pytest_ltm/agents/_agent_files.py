@@ -53,10 +53,9 @@ def agent_from_yaml(
         places = [Path(spec).expanduser(), *(folder / spec for folder in bases)]
         result = next((place for place in places if place.is_file()), None)
         if result is None:
-            folders = " or ".join(
-                repr(str(folder)) for folder in dict.fromkeys([Path.cwd(), *bases])
-            )
-            raise AgentError(f"agent {spec!r}: there is no such file in {folders}")
+            folders = dict.fromkeys([Path.cwd(), *bases])
+            listed = " or ".join(repr(str(folder)) for folder in folders)
+            raise AgentError(f"agent {spec!r}: there is no such file in {listed}")
         return _from_file(load_yaml(result), spec, base, find, apart)
     except DefinitionError as error:
         raise AgentError(str(error)) from None
@@ -127,19 +126,17 @@ def _parse_environment(
     if field is None:
         return [], {}
     if isinstance(field.value, dict):
-        variables = {
-            key: child.text("the name of a variable")
-            for key, child in field.mapping().items()
-        }
+        variables = {}
+        for key, child in field.mapping().items():
+            variables[key] = child.text("the name of a variable")
         secret = {key: _variable_name(name, field) for key, name in variables.items()}
         # So that they are redacted wherever they appear.
         for key in filter(is_secret_name, variables):
             remember_secret(variables[key], secret[key])
         return variables, secret
-    names = [
-        item.text("the name of a variable")
-        for item in field.items("names of environment variables")
-    ]
+    names = []
+    for item in field.items("names of environment variables"):
+        names.append(item.text("the name of a variable"))
     for name in names:
         _variable_name(name, field)
     return names, {}
@@ -177,40 +174,27 @@ def _bind_parameters(
         signature = inspect.signature(candidate)
     except (TypeError, ValueError):  # implemented in C: calling it will show
         return bound
-    parameters_by_name = {
-        name: description
-        for name, description in signature.parameters.items()
-        if description.kind in _BY_NAME
-    }
-    takes_any = any(
-        parameter.kind is parameter.VAR_KEYWORD
-        for parameter in signature.parameters.values()
-    )
+    needed = []
+    possible_names = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in _BY_NAME:
+            possible_names.append(name)
+            if parameter.default is parameter.empty:
+                needed.append(name)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
     callable_name = getattr(candidate, "__name__", type(candidate).__name__)
-    if unknown := [
-        name for name in values if name not in parameters_by_name and not takes_any
-    ]:
-        if parameters_by_name:
-            possible = f"It takes {', '.join(parameters_by_name)}."
-        else:
-            possible = "It takes none."
-        hint = did_you_mean(unknown[0], parameters_by_name)
+    unknown = [name for name in values if name not in possible_names]
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        possible = f"It takes {', '.join(possible_names) or 'none'}."
+        hint = did_you_mean(unknown[0], possible_names)
         place = parameters
         if unknown[0] in parameters.value:
             place = parameters.child(unknown[0])
         raise place.fault(
             f"{callable_name} has no parameter {unknown[0]!r}.{hint} {possible}"
         )
-    needed = {
-        name
-        for name, description in parameters_by_name.items()
-        if description.default is description.empty
-    }
-    missing = [
-        name
-        for name in parameters_by_name
-        if name in needed - {CONVERSATION_ID_PARAMETER, *values}
-    ]
+    filled = {CONVERSATION_ID_PARAMETER, *values}
+    missing = [name for name in needed if name not in filled]
     if missing and isinstance(candidate, type):
         raise parameters.fault(
             f"{callable_name} needs {', '.join(map(repr, missing))} as well."

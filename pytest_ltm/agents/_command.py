@@ -290,10 +290,9 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
 
     Raises DefinitionError or AgentError for invalid settings.
     """
-    values = {
-        name: _READERS[name](child)
-        for name, child in parameters.mapping(known=_READERS).items()
-    }
+    values = {}
+    for name, child in parameters.mapping(known=_READERS).items():
+        values[name] = _READERS[name](child)
     settings = CommandSettings(command=command, **values)
     require_program(f"cmd:{command}", command, settings.folder or os.curdir)
     return sources.AgentSource(

@@ -268,9 +268,9 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings in a file's parameters; DefinitionError for an invalid setting or URL."""
     fields = parameters.mapping(known=list(_READERS))
-    values: dict[str, Any] = {
-        name: _READERS[name](child) for name, child in fields.items()
-    }
+    values: dict[str, Any] = {}
+    for name, child in fields.items():
+        values[name] = _READERS[name](child)
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)
@@ -341,11 +341,11 @@ class HttpAgent:
 
         self._settings = settings
         self._http = httpx
+        headers = {}
+        for name, value in settings.headers.items():
+            headers[name] = fill_variables(value, hidden=True)
         self._client = httpx.Client(
-            headers={
-                name: fill_variables(value, hidden=True)
-                for name, value in settings.headers.items()
-            },
+            headers=headers,
             timeout=httpx.Timeout(
                 settings.timeout, connect=min(settings.timeout or _CONNECT, _CONNECT)
             ),
@@ -546,11 +546,10 @@ class HttpAgent:
                 )
         # The body is decompressed already: these headers would decompress it again.
         packed = {"content-encoding", "content-length", "transfer-encoding"}
-        headers = [
-            (name, value)
-            for name, value in stream.headers.multi_items()
-            if name.lower() not in packed
-        ]
+        headers = []
+        for name, value in stream.headers.multi_items():
+            if name.lower() not in packed:
+                headers.append((name, value))
         extensions = {}
         if "reason_phrase" in stream.extensions:
             extensions["reason_phrase"] = stream.extensions["reason_phrase"]

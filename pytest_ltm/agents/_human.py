@@ -119,10 +119,9 @@ class Human:
         time = "" if self._time is None else f", {self._time:%A %d %B %Y, %H:%M}"
         _print_to_person(f"--- message {self._number + 1}{time} ---")
         width = min(shutil.get_terminal_size().columns, 100)
-        lines = (
-            textwrap.fill(line, width, replace_whitespace=False)
-            for line in message.split("\n")
-        )
+        lines = []
+        for line in message.split("\n"):
+            lines.append(textwrap.fill(line, width, replace_whitespace=False))
         _print_to_person("\n".join(lines))
 
 

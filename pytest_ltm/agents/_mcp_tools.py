@@ -159,11 +159,10 @@ def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Too
     for template in arguments.values():
         _check_template(template, ours)
     constants = fields["constants"].mapping() if "constants" in fields else {}
-    paths: dict[str, str] = {
-        part: _read_path(fields[part])
-        for part in ("results", "text", "id")
-        if part in fields
-    }
+    paths: dict[str, str] = {}
+    for part in ("results", "text", "id"):
+        if part in fields:
+            paths[part] = _read_path(fields[part])
     if "pattern" in fields:
         paths["pattern"] = _read_pattern(fields["pattern"])
     return Tool(

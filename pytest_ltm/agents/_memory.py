@@ -79,9 +79,13 @@ def _parse_memory_spec(
     """Return a factory of thinkers, the model that they use, and the parameters of the memory itself."""
     spec = Spec.parse(f"memory:{argument}", role="agent")
     fields = spec.merged(parameters, [*NAMES, *READER_PARAMETERS], groups=GROUPS)
-    chat = {
-        name: field.value for name, field in fields.items() if name in READER_PARAMETERS
-    }
+    chat = {}
+    memory_fields = {}
+    for name, field in fields.items():
+        if name in READER_PARAMETERS:
+            chat[name] = field.value
+        else:
+            memory_fields[name] = field
     chat_field = structs.replace(parameters, value=chat)
     try:
         thinker, chosen = make_thinker(
@@ -91,12 +95,4 @@ def _parse_memory_spec(
         meant = f"memory:rules?preset={spec.argument}"
         hint = f". Did you mean {meant!r}?" if spec.argument in PRESETS else ""
         raise AgentError(f"agent {spec.head!r}: {error}{hint}") from error
-    return (
-        thinker,
-        chosen,
-        {
-            name: field
-            for name, field in fields.items()
-            if name not in READER_PARAMETERS
-        },
-    )
+    return thinker, chosen, memory_fields

@@ -41,9 +41,11 @@ class MemoryFolder:
     def read_first(self) -> str:
         """Return the contents of the files that are read first, each under its name."""
         texts = self.folder.texts()
-        return "\n\n".join(
-            f"{name}:\n{texts[name]}" for name in READ_FIRST if texts.get(name)
-        )
+        parts = []
+        for name in READ_FIRST:
+            if texts.get(name):
+                parts.append(f"{name}:\n{texts[name]}")
+        return "\n\n".join(parts)
 
     def note(self, text: str) -> None:
         """Add an item to MEMORY.md."""

@@ -25,17 +25,14 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
     That is a class or object with `reply`, else a class that replies by another name,
     or a function that takes one text.
     """
-    public = {
-        name: value for name, value in vars(module).items() if not name.startswith("_")
-    }
+    public = {}
+    for name, value in vars(module).items():
+        if not name.startswith("_"):
+            public[name] = value
     names = (
         _names_with_reply(public, module)
         or [name for name in _names_by_source(module) if name in public]
-        or [
-            name
-            for name, value in public.items()
-            if _is_own(value, module) and _may_reply(value, spec)
-        ]
+        or _names_that_may_reply(public, module, spec)
     )
     if len(names) == 1:
         return public[names[0]], f"{spec}:{names[0]}"
@@ -44,10 +41,8 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
         raise AgentError(
             f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}."
         )
-    inside = [
-        submodule.name
-        for submodule in pkgutil.iter_modules(getattr(module, "__path__", []))
-    ]
+    submodules = pkgutil.iter_modules(getattr(module, "__path__", []))
+    inside = [submodule.name for submodule in submodules]
     if inside:
         deeper = f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
     else:
@@ -66,34 +61,34 @@ def _names_by_source(module: ModuleType) -> list[str]:
     return []
 
 
+def _names_that_may_reply(
+    public: dict[str, Any], module: ModuleType, spec: str
+) -> list[str]:
+    names = []
+    for name, value in public.items():
+        if _is_own(value, module) and _may_reply(value, spec):
+            names.append(name)
+    return names
+
+
 def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
     """Return the names of a module's agents.
 
     An object replaces its class only if the class needs arguments.
     """
-    classes = {
-        name: value
-        for name, value in public.items()
-        if _is_own(value, module)
-        and isinstance(value, type)
-        and hasattr(value, "reply")
-        and not inspect.isabstract(value)
-        and not getattr(value, "_is_protocol", False)
-    }
-    values = {
-        name: value
-        for name, value in public.items()
-        if not isinstance(value, (type, ModuleType))
-    }
-    objects = {
-        name: value
-        for name, value in values.items()
-        if callable(getattr(value, "reply", None))
-    }
+    classes: dict[str, type] = {}
+    values: dict[str, object] = {}
+    for name, value in public.items():
+        if _is_own(value, module) and _is_replying_class(value):
+            classes[name] = value
+        if not isinstance(value, (type, ModuleType)):
+            values[name] = value
+    objects = {}
+    for name, value in values.items():
+        if callable(getattr(value, "reply", None)):
+            objects[name] = value
     if not classes and not objects:
-        return [
-            name for name, value in values.items() if framework_of(value) is not None
-        ]
+        return [name for name, value in values.items() if framework_of(value)]
     object_classes = {type(value) for value in objects.values()}
     class_names = []
     for name, kind in classes.items():
@@ -107,6 +102,12 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
         *class_names,
         *(name for name, value in objects.items() if type(value) not in simple),
     ]
+
+
+def _is_replying_class(value: object) -> bool:
+    if not isinstance(value, type) or inspect.isabstract(value):
+        return False
+    return hasattr(value, "reply") and not getattr(value, "_is_protocol", False)
 
 
 def _is_own(value: object, module: ModuleType) -> bool:

@@ -49,11 +49,10 @@ def capabilities_of(agent: object) -> Capabilities:
     only if it is `True`.
     """
     try:
-        result = {
-            name
-            for name, capability in CAPABILITIES.items()
-            if _has_capability(agent, capability)
-        }
+        result = set()
+        for name, capability in CAPABILITIES.items():
+            if _has_capability(agent, capability):
+                result.add(name)
         if (
             "Checkpointable" in result
             and getattr(agent, "saves_reference", False) is True
@@ -79,18 +78,17 @@ def shown_capabilities(definition: object) -> Capabilities:
 def near_misses(agent: object, names: Iterable[str]) -> dict[str, str]:
     """Return a sentence for each of these capabilities that the agent seems to intend but does not have."""
     missing = sorted(set(names) - capabilities_of(agent))
+    sentences = {}
     if isinstance(agent, Apart):
-        return {
-            name: agent.near_misses[name]
-            for name in missing
-            if name in agent.near_misses
-        }
-    entries = {name: _why_incomplete(agent, CAPABILITIES[name]) for name in missing}
-    return {
-        name: f"the agent is not {name}: {', '.join(reasons)}"
-        for name, reasons in entries.items()
-        if reasons
-    }
+        for name in missing:
+            if name in agent.near_misses:
+                sentences[name] = agent.near_misses[name]
+        return sentences
+    for name in missing:
+        reasons = _why_incomplete(agent, CAPABILITIES[name])
+        if reasons:
+            sentences[name] = f"the agent is not {name}: {', '.join(reasons)}"
+    return sentences
 
 
 def _why_incomplete(agent: object, capability: type) -> list[str]:
@@ -169,21 +167,23 @@ def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[s
 
     Raises ValueError or TypeError for a callable without a signature.
     """
-    needed = [
-        p for p in signature_of(function).parameters.values() if p.default is p.empty
-    ]
-    positional = [
-        p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
-    ]
-    return positional, [p.name for p in needed if p.kind is p.KEYWORD_ONLY]
+    positional = []
+    keyword_only = []
+    for parameter in signature_of(function).parameters.values():
+        if parameter.default is not parameter.empty:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            keyword_only.append(parameter.name)
+        elif parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            positional.append(parameter.name)
+    return positional, keyword_only
 
 
 def _has_capability(agent: object, capability: type) -> bool:
     # The quick check first: there are some twenty protocols, and most agents have one
     # or two.
-    if not hasattr(agent, protocol_members(capability)[0]):
-        return False
-    if not isinstance(agent, capability):
+    has_first_member = hasattr(agent, protocol_members(capability)[0])
+    if not has_first_member or not isinstance(agent, capability):
         return False
     if capability is Stateless:
         return getattr(agent, "stateless", None) is True
@@ -191,31 +191,23 @@ def _has_capability(agent: object, capability: type) -> bool:
         return takes_user(getattr(agent, "reply", None))
     if capability is TakesTools:
         return takes_tools(getattr(agent, "reply", None))
-    return all(
-        accepts_arguments(getattr(agent, name), arguments)
-        for name, arguments in _protocol_methods(capability)
-    )
+    for name, arguments in _protocol_methods(capability):
+        if not accepts_arguments(getattr(agent, name), arguments):
+            return False
+    return True
 
 
 @functools.cache
 def protocol_members(capability: type) -> tuple[str, ...]:
     """Return the member names of a capability's protocol."""
-    return tuple(
-        name
-        for name in (*vars(capability), *capability.__annotations__)
-        if not name.startswith("_")
-    )
+    members = (*vars(capability), *capability.__annotations__)
+    return tuple(name for name in members if not name.startswith("_"))
 
 
 @functools.cache
 def _protocol_methods(capability: type) -> tuple[tuple[str, int], ...]:
-    functions = (
-        (name, value)
-        for name, value in vars(capability).items()
-        if not name.startswith("_")
-    )
-    return tuple(
-        (name, len(inspect.signature(value).parameters) - 1)
-        for name, value in functions
-        if inspect.isfunction(value)
-    )
+    methods = []
+    for name, value in vars(capability).items():
+        if not name.startswith("_") and inspect.isfunction(value):
+            methods.append((name, len(inspect.signature(value).parameters) - 1))
+    return tuple(methods)

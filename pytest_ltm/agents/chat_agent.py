@@ -171,10 +171,9 @@ class History:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         self.ratio = state["ratio"]
-        self._exchanges = deque(
-            (message, replied, size, *acted)
-            for message, replied, size, *acted in state["exchanges"]
-        )
+        self._exchanges = deque()
+        for message, replied, size, *acted in state["exchanges"]:
+            self._exchanges.append((message, replied, size, *acted))
         self._size = sum(exchange[2] for exchange in self._exchanges)
 
 
@@ -236,14 +235,10 @@ class ActingTurn:
         """Store the calls in a model's answer, and return them."""
         if not answer.calls:
             return ()
-        functions = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments or "{}"},
-            }
-            for call in answer.calls
-        ]
+        functions = []
+        for call in answer.calls:
+            function = {"name": call.name, "arguments": call.arguments or "{}"}
+            functions.append({"id": call.id, "type": "function", "function": function})
         self.acted.append(
             {"role": "assistant", "content": answer.text, "tool_calls": functions}
         )
@@ -251,14 +246,11 @@ class ActingTurn:
 
     def hear(self, results: Sequence[AnsweredCall]) -> None:
         """Store the results of the calls."""
-        self.acted += [
-            {
-                "role": "tool",
-                "tool_call_id": call.id,
-                "content": call.result or "(nothing)",
-            }
-            for call in results
-        ]
+        for call in results:
+            result = call.result or "(nothing)"
+            self.acted.append(
+                {"role": "tool", "tool_call_id": call.id, "content": result}
+            )
 
 
 class ChatAgent(TakesTurns):
@@ -405,11 +397,11 @@ class ChatAgent(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the settings that affect the answers; no secrets."""
-        settings = {
-            name: value
-            for name in _OWN
-            if (value := getattr(self._context, name)) is not None
-        }
+        settings = {}
+        for name in _OWN:
+            value = getattr(self._context, name)
+            if value is not None:
+                settings[name] = value
         return {"chat": VERSION, **self._model.configuration(), **settings}
 
     def turn(self) -> AbstractContextManager[object]:
@@ -584,11 +576,11 @@ def _read_context(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     token_counter(tokenizer)  # an unknown one is reported now
     images = "images" in present and present["images"].boolean()
     if images and not sees:
-        seeing = " and ".join(
-            f"{kind}:MODEL"
-            for kind in providers.provider_names()
-            if providers.provider_of(kind).takes_images
-        )
+        kinds = []
+        for kind in providers.provider_names():
+            if providers.provider_of(kind).takes_images:
+                kinds.append(f"{kind}:MODEL")
+        seeing = " and ".join(kinds)
         raise AgentError(
             f"only {seeing} takes images. Leave images out: captions are sent instead"
         )

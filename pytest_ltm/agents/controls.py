@@ -367,13 +367,9 @@ class Oracle(Prompted):
         self._hear(message)
         prompts = self._prompts
         self._prompts = ()
-        places = self._places
-        sees = self._memory.can_see
         answers = []
         for prompt in prompts:
-            if not all(
-                needle in places and sees(places[needle]) for needle in prompt.needles
-            ):
+            if not all(map(self._sees, prompt.needles)):
                 continue
             if prompt.text:
                 answers.append(prompt.text)
@@ -388,6 +384,9 @@ class Oracle(Prompted):
             reply = "All right."
         self._memory.leave(reply)
         return reply
+
+    def _sees(self, needle: str) -> bool:
+        return needle in self._places and self._memory.can_see(self._places[needle])
 
     def answer_alone(self, message: str) -> str:
         """Return the same as `reply`, then forget the message."""

@@ -74,10 +74,9 @@ def framework_of(candidate: object) -> tuple[str, Framework] | None:
     """Return the framework of an object or class that cannot reply by itself; None for any other."""
     if not may_need_adapter(candidate):
         return None
-    names = {
-        (kind.__module__.partition(".")[0], kind.__name__)
-        for kind in classes_of(candidate)
-    }
+    names = set()
+    for kind in classes_of(candidate):
+        names.add((kind.__module__.partition(".")[0], kind.__name__))
     for name, framework in load_frameworks().items():
         root = framework.package.partition(".")[0]
         if any((root, kind) in names for kind in framework.classes):

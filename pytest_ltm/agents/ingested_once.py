@@ -95,13 +95,12 @@ class IngestedOnce(FreshPromptAgent):
         self._exchanges: list[tuple[str, str | None, datetime | None]] = []
         self._known_count = 0
         """How many of them this agent itself was told."""
-        # Only those not used yet: a conversation that is repeated stands on its own.
-        self._same = [
-            ingestion
-            for ingestion in self._family.ingestions
-            if self._number not in ingestion.users
-        ]
+        self._same: list[Ingestion] = []
         """Histories of other agents that begin with this agent's history."""
+        # Only those not used yet: a conversation that is repeated stands on its own.
+        for ingestion in self._family.ingestions:
+            if self._number not in ingestion.users:
+                self._same.append(ingestion)
         self._shared: Ingestion | None = None
         """The state that it shares with others."""
 
@@ -165,11 +164,11 @@ class IngestedOnce(FreshPromptAgent):
     def _add(self, message: str, reply: str | None) -> None:
         self._exchanges.append((message, reply, self._time))
         last = len(self._exchanges) - 1
-        self._same = [
-            ingestion
-            for ingestion in self._same
-            if ingestion.exchanges[last : last + 1] == self._exchanges[last:]
-        ]
+        same = []
+        for ingestion in self._same:
+            if ingestion.exchanges[last : last + 1] == self._exchanges[last:]:
+                same.append(ingestion)
+        self._same = same
 
     def _catch_up(self) -> Steps:
         """Tell the agent the withheld exchanges; return the result of the last one."""

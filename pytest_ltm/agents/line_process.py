@@ -109,19 +109,16 @@ class LineProcess:
         self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._tail: deque[str] = deque(maxlen=_SEARCHED)
-        self._threads = [
-            threading.Thread(
-                target=work,
-                args=arguments,
-                daemon=True,
-                name=f"ltm-{work.__name__.strip('_')}",
+        self._threads = []
+        for work, arguments in (
+            (_write_lines, (self._process.stdin, self._outgoing)),
+            (_read_lines, (self._process.stdout, self._incoming)),
+            (_keep_stderr, (self._process.stderr, self._tail, stderr)),
+        ):
+            name = f"ltm-{work.__name__.strip('_')}"
+            self._threads.append(
+                threading.Thread(target=work, args=arguments, daemon=True, name=name)
             )
-            for work, arguments in (
-                (_write_lines, (self._process.stdin, self._outgoing)),
-                (_read_lines, (self._process.stdout, self._incoming)),
-                (_keep_stderr, (self._process.stderr, self._tail, stderr)),
-            )
-        ]
         for thread in self._threads:
             thread.start()
 

@@ -200,12 +200,11 @@ def _names_told(function: object, names: Collection[str]) -> list[str]:
     """Return a method's keyword arguments: those of every store, and the parts of the scope it takes."""
     arguments = scope_arguments(function, Scope(user=""))
     if "scope" in arguments:
-        names = [
-            name
-            for name in names
-            if name not in SCOPE_PARTS and takes_argument(function, name)
-        ]
-        return [*names, "scope"]
+        own_names = []
+        for name in names:
+            if name not in SCOPE_PARTS and takes_argument(function, name):
+                own_names.append(name)
+        return [*own_names, "scope"]
     return [*names, *(name for name in arguments if name not in names)]
 
 
@@ -224,9 +223,10 @@ def reads_of(
         *(name for name in READER_PARAMETERS if name != "extra"),
     )
     fields = spec.merged(parameters, names, only_in_files=(*store_names, "extra"))
-    chat = {
-        name: field.value for name, field in fields.items() if name in READER_PARAMETERS
-    }
+    chat = {}
+    for name, field in fields.items():
+        if name in READER_PARAMETERS:
+            chat[name] = field.value
     if "reader" in fields:
         reader = fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
     else:
@@ -311,12 +311,11 @@ class Server:
             self._stack.close()
             raise AgentUnavailable(f"{title} did not start: {reason}") from error
         self._schemas = {tool.name: tool.input_schema for tool in offered}
-        needed_names = [
-            tool.name
-            for name, tool in self._tools.items()
-            if name in _NEEDED or tool != Tool(name)
-        ]
-        missing = [name for name in needed_names if name not in self._schemas]
+        missing = []
+        for name, tool in self._tools.items():
+            is_needed = name in _NEEDED or tool != Tool(name)
+            if is_needed and tool.name not in self._schemas:
+                missing.append(tool.name)
         if missing:
             self._stack.close()
             raise AgentUnavailable(
@@ -371,9 +370,9 @@ class Server:
 
     def _add_session(self, messages: list[dict[str, Any]], *, scope: Scope) -> None:
         self._note_scope(scope)
-        dated_messages = [
-            message | {"at": message["at"].isoformat()} for message in messages
-        ]
+        dated_messages = []
+        for message in messages:
+            dated_messages.append(message | {"at": message["at"].isoformat()})
         self._call("add_session", {"messages": dated_messages, **self._scope_values})
 
     def add(self, text: str, *, role: str, scope: Scope) -> Any:
@@ -433,11 +432,10 @@ class Server:
         except Exception as error:
             reason = f"{describe_error(_first_of_group(error))}{self._tail()}"
             raise AgentFault(f"the MCP tool {tool.name!r} failed: {reason}") from error
-        texts = [
-            part.text
-            for part in answer.content
-            if getattr(part, "text", None) is not None
-        ]
+        texts = []
+        for part in answer.content:
+            if getattr(part, "text", None) is not None:
+                texts.append(part.text)
         if answer.is_error:
             raise AgentFault(
                 f"the MCP tool {tool.name!r} refused: {' '.join(texts)[:_TAIL]}"
@@ -542,20 +540,18 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
     fields, reads = reads_of(
         Spec("mcp", argument, "", "agent"), parameters, (*_GIVEN, "env")
     )
-    tools = {
-        method: parse_tool(fields.get(method), method, ours)
-        for method, ours in _GIVEN.items()
-    }
+    tools = {}
+    chosen = {}
+    for method, ours in _GIVEN.items():
+        tool = parse_tool(fields.get(method), method, ours)
+        tools[method] = tool
+        if method in {*_NEEDED, *fields}:
+            chosen[tool.name] = tool.record()
     env = {}
     if "env" in fields:
         variables = fields["env"].mapping().items()
         env = {key: part.text_or_empty() for key, part in variables}
     name = f"mcp:{argument}"
-    chosen = {
-        tool.name: tool.record()
-        for method, tool in tools.items()
-        if method in {*_NEEDED, *fields}
-    }
     settings: dict[str, Any] = {"tools": chosen}
     if env:
         settings["env"] = env

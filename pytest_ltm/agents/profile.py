@@ -118,11 +118,10 @@ class MemoryPolicyReader(TokenEstimator):
         """Return the tokens of the visible exchanges, including the message."""
         self._memory.add_message(message)
         self._sizes.append(count_tokens(message))
-        visible_size = sum(
-            size
-            for position, size in enumerate(self._sizes)
-            if self._memory.can_see(position)
-        )
+        visible_size = 0
+        for position, size in enumerate(self._sizes):
+            if self._memory.can_see(position):
+                visible_size += size
         self._memory.leave(reply)
         self._sizes[-1] += count_tokens(reply)
         return visible_size, 0
@@ -286,16 +285,17 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
             return result is True
         return result is not None
 
-    return frozenset(
-        name
-        for name, capability in CAPABILITIES.items()
-        if all(map(has, protocol_members(capability)))
-        and (
-            capability is not SeparatesUsers
-            or takes_user(getattr(agent, "reply", None))
-        )
-        and (capability is not TakesTools or takes_tools(getattr(agent, "reply", None)))
-    )
+    names = set()
+    reply = getattr(agent, "reply", None)
+    for name, capability in CAPABILITIES.items():
+        if not all(map(has, protocol_members(capability))):
+            continue
+        if capability is SeparatesUsers and not takes_user(reply):
+            continue
+        if capability is TakesTools and not takes_tools(reply):
+            continue
+        names.add(name)
+    return frozenset(names)
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:

@@ -81,11 +81,11 @@ class ProjectModule(Struct, frozen=True):
     @property
     def classes(self) -> list[ast.ClassDef]:
         """Its public classes."""
-        return [
-            node
-            for node in self.definitions
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-        ]
+        classes = []
+        for node in self.definitions:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.append(node)
+        return classes
 
     @property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -168,13 +168,14 @@ class Project(Struct, frozen=True):
         imported: set[str] = set()
         for module in self.modules:
             imported |= module.imported_packages()
-        # The project may have its own package named like a library, such as `agents`.
-        return {
-            name: framework
-            for name, framework in load_frameworks().items()
-            if framework.is_among(imported)
-            and framework.package.partition(".")[0] not in self.own_packages
-        }
+        frameworks = {}
+        for name, framework in load_frameworks().items():
+            # The project may have its own package named like a library, such as
+            # `agents`.
+            is_own = framework.package.partition(".")[0] in self.own_packages
+            if framework.is_among(imported) and not is_own:
+                frameworks[name] = framework
+        return frameworks
 
     def key_names(self) -> list[str]:
         """Return the environment variables with keys that it reads, or that its libraries read."""
@@ -189,19 +190,13 @@ class Project(Struct, frozen=True):
 
     def candidates(self) -> list[Candidate]:
         """Return the possible bots, the best evidence first, without those that are part of another."""
-        return [
-            candidate
-            for candidate in self._complete_candidates()
-            if candidate.strength < TEAM
-        ]
+        candidates = self._complete_candidates()
+        return [candidate for candidate in candidates if candidate.strength < TEAM]
 
     def teams(self) -> list[Candidate]:
         """Return the teams of agents that no other code of the project asks."""
-        return [
-            candidate
-            for candidate in self._complete_candidates()
-            if candidate.strength == TEAM
-        ]
+        candidates = self._complete_candidates()
+        return [candidate for candidate in candidates if candidate.strength == TEAM]
 
     def _complete_candidates(self) -> list[Candidate]:
         candidates: list[Candidate] = []
@@ -237,11 +232,11 @@ def best_names(path: Path) -> list[str]:
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
     candidates = Project(path.parent, [module], []).candidates()
-    return [
-        candidate.name
-        for candidate in candidates
-        if candidate.strength == candidates[0].strength < UNSURE
-    ]
+    names = []
+    for candidate in candidates:
+        if candidate.strength == candidates[0].strength < UNSURE:
+            names.append(candidate.name)
+    return names
 
 
 # --- The candidates of one module
@@ -385,10 +380,12 @@ def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -
     for value in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(value, (ast.List, ast.Tuple)):
             members += value.elts
-    return any(
-        getattr(member, "id", None) in agents or _maker_of(member) in framework.makers
-        for member in members
-    )
+    for member in members:
+        if getattr(member, "id", None) in agents:
+            return True
+        if _maker_of(member) in framework.makers:
+            return True
+    return False
 
 
 def _maker_of(node: ast.AST | None) -> str:
@@ -403,13 +400,13 @@ def _maker_of(node: ast.AST | None) -> str:
 
 def replying_methods(methods: Mapping[str, _Function]) -> dict[str, int]:
     """Return the methods that may reply by their name and take just a message, with their strengths."""
-    return {
-        name: method_strength(name)
-        for name, method in methods.items()
-        if method_strength(name) < UNSURE
-        and not _is_property(method)
-        and (_takes_one_argument(method) or _may_take_message(method))
-    }
+    strengths = {}
+    for name, method in methods.items():
+        if method_strength(name) >= UNSURE or _is_property(method):
+            continue
+        if _takes_one_argument(method) or _may_take_message(method):
+            strengths[name] = method_strength(name)
+    return strengths
 
 
 def _takes_one_argument(method: _Function) -> bool:
@@ -492,26 +489,24 @@ def _is_property(method: _Function) -> bool:
 
 
 def _decorators_of(method: _Function) -> set[str]:
-    return {
-        getattr(decorator, "attr", getattr(decorator, "id", ""))
-        for decorator in method.decorator_list
-    }
+    names = set()
+    for decorator in method.decorator_list:
+        names.add(getattr(decorator, "attr", getattr(decorator, "id", "")))
+    return names
 
 
 def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
     """Return the required parameters, without the first `bound` ones."""
     if function is None:
         return []
-    positional = [*function.args.posonlyargs, *function.args.args]
-    positional = positional[: len(positional) - len(function.args.defaults)]
-    keywords = [
-        argument
-        for argument, default in zip(
-            function.args.kwonlyargs, function.args.kw_defaults, strict=True
-        )
-        if default is None
-    ]
-    return [*positional[bound:], *keywords]
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    needed = positional[bound : len(positional) - len(arguments.defaults)]
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    for argument, default in keywords:
+        if default is None:
+            needed.append(argument)
+    return needed
 
 
 def what_function_takes(function: _Function) -> str:
@@ -590,19 +585,17 @@ def _source_files(folder: Path) -> list[Path]:
     paths: list[Path] = []
     # Skipped folders are not entered: an environment has thousands of files.
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not _is_skipped(name) and not Path(parent, name, "pyvenv.cfg").is_file()
-        )
-        paths += [
-            Path(parent, name)
-            for name in sorted(files)
-            if name.endswith(".py") and not _is_skipped(name)
-        ]
+        folders[:] = [name for name in sorted(folders) if _is_entered(parent, name)]
+        for name in sorted(files):
+            if name.endswith(".py") and not _is_skipped(name):
+                paths.append(Path(parent, name))
         if len(paths) >= MOST_FILES:
             break
     return paths[:MOST_FILES]
+
+
+def _is_entered(parent: str, name: str) -> bool:
+    return not _is_skipped(name) and not Path(parent, name, "pyvenv.cfg").is_file()
 
 
 def _is_skipped(name: str) -> bool:

@@ -34,11 +34,10 @@ def choose_candidate(project: Project, ask: str) -> Candidate:
     ConfigurationError, which lists the candidates, if there are several or none.
     """
     candidates = project.candidates()
-    best = [
-        candidate
-        for candidate in candidates
-        if candidate.strength == candidates[0].strength
-    ]
+    best = []
+    for candidate in candidates:
+        if candidate.strength == candidates[0].strength:
+            best.append(candidate)
     if len(best) == 1 and best[0].strength < UNSURE:
         return best[0]
     broken = _list_sentences(project.unreadable)
@@ -50,10 +49,9 @@ def choose_candidate(project: Project, ask: str) -> Candidate:
             "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
             f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{near}{broken}"
         )
-    listed = "".join(
-        f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
-        for candidate in candidates[:_MOST_LISTED]
-    )
+    listed = ""
+    for candidate in candidates[:_MOST_LISTED]:
+        listed += f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
     raise ConfigurationError(
         f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{near}"
         f"{broken}"
@@ -139,12 +137,12 @@ def _function_misses(
 
 
 def _reads_keyboard(tree: ast.AST) -> bool:
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "input"
-        for node in ast.walk(tree)
-    )
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id == "input":
+            return True
+    return False
 
 
 def _names_of(arguments: list[ast.arg]) -> str:

@@ -195,9 +195,10 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     for name, text in parse_qsl(query, keep_blank_values=True):
         parts = text.split(",") if name in READINGS and name != "reader" else [text]
         values.setdefault(name, []).extend(parts)
-    several = [
-        name for name, texts in values.items() if name in READINGS and len(texts) > 1
-    ]
+    several = []
+    for name, texts in values.items():
+        if name in READINGS and len(texts) > 1:
+            several.append(name)
     if not several or head.partition(":")[0] not in {"memory", "store"}:
         return [("", spec)]
     fixed: list[str] = []
@@ -209,10 +210,10 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
             fixed += [f"{name}={text}" for text in texts]
     variants = []
     for choice in product(*choices):
-        suffix = ".".join(
-            name.removeprefix("reading.").removeprefix("reader") + text
-            for name, text in choice
-        )
+        labels = []
+        for name, text in choice:
+            labels.append(name.removeprefix("reading.").removeprefix("reader") + text)
+        suffix = ".".join(labels)
         parameters = "&".join([*fixed, *map("=".join, choice)])
         variants.append((suffix, f"{head}?{parameters}"))
     return variants

@@ -203,9 +203,10 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
         raise AgentError(
             f"agent 'replay:{argument}': {run} has no agent {chosen!r}.{hint} It has {', '.join(labels)}"
         )
-    by_place = {
-        name.place: path for name, path in paths.items() if name.agent == chosen
-    }
+    by_place = {}
+    for name, path in paths.items():
+        if name.agent == chosen:
+            by_place[name.place] = path
     return Recordings(argument, run, by_place)
 
 
@@ -296,17 +297,18 @@ class JournalReplay(Announced):
         messages = record.messages.values()
         self._messages = [(message.by, message.text) for message in messages]
         """Speaker and text of each message, in order."""
-        self._fillers = {
-            message.text for message in messages if message.kind == "filler"
-        }
-        self._compactions = [
-            message.text for message in messages if message.kind == "compact"
-        ]
+        self._fillers = set()
+        self._compactions = []
+        for message in messages:
+            if message.kind == "filler":
+                self._fillers.add(message.text)
+            elif message.kind == "compact":
+                self._compactions.append(message.text)
         self._numbers = list(record.messages)
-        self._answers = [
-            record.replies.get(number) or record.faults.get(number)
-            for number in record.messages
-        ]
+        self._answers = []
+        for number in record.messages:
+            answer = record.replies.get(number) or record.faults.get(number)
+            self._answers.append(answer)
         self._places: dict[tuple[str, str], list[int]] = {}
         for place, by_and_text in enumerate(self._messages):
             self._places.setdefault(by_and_text, []).append(place)
@@ -420,11 +422,11 @@ class JournalReplay(Announced):
         self._unshown = None
         answer = None if place is None else self._answers[place]
         operations = answer.memory if isinstance(answer, events.ReplyReceived) else ()
-        return [
-            (operation.what, operation.record, operation.text)
-            for operation in operations
-            if operation.text is not None or operation.what == "deleted"
-        ]
+        written: list[tuple[str, str, str | None]] = []
+        for operation in operations:
+            if operation.text is not None or operation.what == "deleted":
+                written.append((operation.what, operation.record, operation.text))
+        return written
 
     def _in_context(self) -> list[str]:
         """Return the speaker's earlier messages, except those recorded as retrieved."""
@@ -434,11 +436,11 @@ class JournalReplay(Announced):
             return []
         retrieved = {number for number, _ in answer.places}
         earlier = zip(self._numbers[: self._last], self._messages, strict=False)
-        return [
-            text
-            for number, (by, text) in earlier
-            if by == speaker and number not in retrieved
-        ]
+        texts = []
+        for number, (by, text) in earlier:
+            if by == speaker and number not in retrieved:
+                texts.append(text)
+        return texts
 
     def _reset(self) -> None:
         self._message_bits = 0
@@ -474,11 +476,10 @@ def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
         with _readable(path, "log"):
             # Not splitlines: a text may contain U+2028.
             lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")
-            logged = [
-                event
-                for event in map(json.loads, filter(None, lines))
-                if isinstance(event, dict)
-            ]
+            logged = []
+            for event in map(json.loads, filter(None, lines)):
+                if isinstance(event, dict):
+                    logged.append(event)
         return MasterLogReplay(logged)
     with _readable(path):
         digest = hashlib.sha256(read_regular(path)).hexdigest()

@@ -120,17 +120,7 @@ def _why_no_reply(
 
     `usual_names`: its methods with a usual name.
     """
-    near = usual_names
-    if not near:  # imported here because it is rarely needed
-        from difflib import get_close_matches
-
-        near_names = (
-            name
-            for name in dir(candidate)
-            if {*name.split("_")} & REPLYING_WORDS
-            or get_close_matches(name, [*REPLYING_WORDS], 1, 0.8)
-        )
-        near = [name for name in near_names if _has_own_routine(candidate, name)]
+    near = usual_names or _names_like_reply(candidate)
     cure = (
         f"It has {', '.join(name + _show_parameters(candidate, name) for name in near)}"
     )
@@ -142,6 +132,21 @@ def _why_no_reply(
     else:
         cure = "Write `def reply(self, message)`"
     return f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}."
+
+
+def _names_like_reply(candidate: object) -> list[str]:
+    """Return the methods whose names have or resemble a usual word for replying."""
+    # Imported here because it is rarely needed.
+    from difflib import get_close_matches
+
+    names = []
+    for name in dir(candidate):
+        is_near = not REPLYING_WORDS.isdisjoint(name.split("_"))
+        if not is_near:
+            is_near = bool(get_close_matches(name, [*REPLYING_WORDS], 1, 0.8))
+        if is_near and _has_own_routine(candidate, name):
+            names.append(name)
+    return names
 
 
 def _is_likely_reply(candidate: object, name: str) -> bool:
@@ -193,10 +198,10 @@ def _may_get_reply(kind: type) -> bool:
     if hasattr(kind, "__getattr__"):
         return True
     if functions:
-        return any(
-            {"reply", "setattr", "__dict__"} & {*function.__code__.co_names}
-            for function in functions
-        )
+        for function in functions:
+            if {"reply", "setattr", "__dict__"} & {*function.__code__.co_names}:
+                return True
+        return False
     try:
         # A class in Python can be read entirely; the attributes of one in C are unknown
         # before its creation.
@@ -237,9 +242,8 @@ def classes_of(candidate: object) -> tuple[type, ...]:
 
 def may_need_adapter(candidate: object) -> bool:
     """Return whether an object or class without `reply` comes from a package whose objects are recognized."""
-    roots = {
-        kind.__module__.partition(".")[0] for kind in classes_of(candidate)
-    } & ROOTS
+    packages = {kind.__module__.partition(".")[0] for kind in classes_of(candidate)}
+    roots = packages & ROOTS
     return any(map(_is_installed, roots)) and not hasattr(candidate, "reply")
 
 

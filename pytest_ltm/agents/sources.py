@@ -596,17 +596,16 @@ def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
     if listed is None:
         return ()
     rows: list[Any] = listed if isinstance(listed, list) else [listed]
-    if not all(
-        isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows
-    ):
-        form = '{"name": ..., "arguments": {...}}'
-        raise AgentFault(
-            f"{sender}: its calls are {shorten_foreign_text(json.dumps(listed))}, not a list of {form}"
-        )
-    return tuple(
-        Call(row["name"], row.get("arguments") or {}, str(row.get("id") or ""))
-        for row in rows
-    )
+    calls = []
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            form = '{"name": ..., "arguments": {...}}'
+            raise AgentFault(
+                f"{sender}: its calls are {shorten_foreign_text(json.dumps(listed))}, not a list of {form}"
+            )
+        arguments = row.get("arguments") or {}
+        calls.append(Call(row["name"], arguments, str(row.get("id") or "")))
+    return tuple(calls)
 
 
 def parse_usage(counts: Mapping[str, Any]) -> Usage:

@@ -73,11 +73,12 @@ class ToldValues:
             values = list(self._values.get(key, ()))
         if key != _NUMBER:
             return values
-        return [
-            value
-            for value in values
-            if compare_values(value.written, written, question=message) is Sameness.SAME
-        ]
+        same = []
+        for value in values:
+            sameness = compare_values(value.written, written, question=message)
+            if sameness is Sameness.SAME:
+                same.append(value)
+        return same
 
 
 def _told_values(sentence: str) -> Iterator[tuple[str, str]]:

@@ -45,11 +45,10 @@ class MiniLM:
 
     def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return a vector of 384 numbers for each text."""
-        return [
-            vector
-            for start in range(0, len(texts), _AT_ONCE)
-            for vector in _mean_pool(texts[start : start + _AT_ONCE])
-        ]
+        vectors: list[Sequence[float]] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            vectors.extend(_mean_pool(texts[start : start + _AT_ONCE]))
+        return vectors
 
 
 def _mean_pool(texts: list[str]) -> Any:
@@ -131,11 +130,10 @@ class EmbeddingClient:
             self._completions = open_model(self._model)
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _A_REQUEST):
-            # empty texts are refused
-            part = [
-                escape_surrogates(text) if text.strip() else "."
-                for text in texts[start : start + _A_REQUEST]
-            ]
+            part = []
+            for text in texts[start : start + _A_REQUEST]:
+                # empty texts are refused
+                part.append(escape_surrogates(text) if text.strip() else ".")
             result, used = self._completions.embed(part)
             self._used += usage_of(used, prompt=sum(map(count_tokens, part)), reply=0)
             vectors += result

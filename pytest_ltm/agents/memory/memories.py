@@ -50,10 +50,12 @@ class Range(Struct, frozen=True, array_like=True):
 
     def concerns(self, moment: datetime | None, times: Iterable[Range]) -> bool:
         """Return whether the moment is within the range, or one of the times overlaps it."""
-        return (moment is not None and self.contains_moment(moment)) or any(
-            time_range.start < self.end and self.start < time_range.end
-            for time_range in times
-        )
+        if moment is not None and self.contains_moment(moment):
+            return True
+        for time_range in times:
+            if time_range.start < self.end and self.start < time_range.end:
+                return True
+        return False
 
 
 class Log:
@@ -85,15 +87,12 @@ class Log:
 
     def parts(self, span: Span) -> tuple[Utterance, ...]:
         """Return the contents of a span, one part per utterance."""
-        texts = (
-            (number, self.text(number, start, end).strip())
-            for number, start, end in self.stretches(span)
-        )
-        return tuple(
-            structs.replace(self.utterances[number], text=text)
-            for number, text in texts
-            if text
-        )
+        parts = []
+        for number, start, end in self.stretches(span):
+            text = self.text(number, start, end).strip()
+            if text:
+                parts.append(structs.replace(self.utterances[number], text=text))
+        return tuple(parts)
 
     def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
         """Yield each utterance of a span with its first and last token there."""
@@ -199,9 +198,9 @@ class Memories:
         self.log = Log()
         self.items: list[MemoryItem] = []
         kinds = settings.key if settings.join == "ranks" else ("all",)
-        self._indexes = {
-            kind: Words() if embeds is None else Vectors(embeds) for kind in kinds
-        }
+        self._indexes: dict[str, Words | Vectors] = {}
+        for kind in kinds:
+            self._indexes[kind] = Words() if embeds is None else Vectors(embeds)
         # Bytes and an array, which numpy reads without creating objects.
         self._alive = bytearray()
         self._firsts = array("I")
@@ -215,22 +214,19 @@ class Memories:
 
     def add(self, item: MemoryItem) -> int:
         """Add a memory, dropping the oldest beyond the capacity; return its number."""
-        value = (
-            "\n".join(part.text for part in self.log.parts(item.span))
-            if item.text is None
-            else item.text
-        )
+        value = item.text
+        if value is None:
+            value = "\n".join(part.text for part in self.log.parts(item.span))
         keys = {"value": value, **item.keys}
         text_by_key = {kind: keys.get(kind, "") for kind in self._settings.key}
-        more_texts = [
-            text for kind, text in text_by_key.items() if kind != "value" and text
-        ]
-        joined = (
-            more_texts
-            if self._settings.join == "replace" and more_texts
-            else filter(None, text_by_key.values())
-        )
-        text_by_key["all"] = "\n".join(joined)
+        more_texts = []
+        for kind, text in text_by_key.items():
+            if kind != "value" and text:
+                more_texts.append(text)
+        if self._settings.join == "replace" and more_texts:
+            text_by_key["all"] = "\n".join(more_texts)
+        else:
+            text_by_key["all"] = "\n".join(filter(None, text_by_key.values()))
         for kind, index in self._indexes.items():
             index.add([text_by_key[kind]])
         self.items.append(item)
@@ -279,10 +275,10 @@ class Memories:
             np.asarray(self._firsts) < before
         )
         if within is not None:
-            timed = (
-                within.concerns(self.log.utterances[item.span.first].at, item.times)
-                for item in self.items
-            )
+            timed = []
+            for item in self.items:
+                moment = self.log.utterances[item.span.first].at
+                timed.append(within.concerns(moment, item.times))
             timely = np.fromiter(timed, dtype=np.uint8)
             # If nothing is kept about that time, the question searches everything.
             alive = alive * timely if (alive * timely).any() else alive
@@ -368,11 +364,8 @@ class Memories:
         }:
             return [item.text]
         firsts = range(item.span.first - item.span.first % 2, item.span.last + 1, 2)
-        return [
-            "\n".join(
-                utterance.text
-                for utterance in utterances[first : first + 2]
-                if utterance.text
-            )
-            for first in firsts
-        ]
+        sources = []
+        for first in firsts:
+            texts = [utterance.text for utterance in utterances[first : first + 2]]
+            sources.append("\n".join(filter(None, texts)))
+        return sources

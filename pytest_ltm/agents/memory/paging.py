@@ -189,9 +189,8 @@ class Paging(Thinks):
         self._core = {"persona": words["core"]["persona"], "human": ""}
         if self._settings.mode == "code":
             self._core["human"] = words["core"]["human"]
-        self._messages, self._archive = (
-            Memories(self._settings, self._embeds) for _ in range(2)
-        )
+        self._messages = Memories(self._settings, self._embeds)
+        self._archive = Memories(self._settings, self._embeds)
         self._lines = []
         self._queue: list[Message] = []
         self._summary = ""
@@ -314,18 +313,15 @@ class Paging(Thinks):
             )
             return False
         fresh = f"call_{len(self._queue)}_"
-        calls = [
-            structs.replace(one, id=one.id or f"{fresh}{n}")
-            for n, one in enumerate(thought.calls)
-        ]
-        call_fields = [
-            {
-                "id": one.id,
-                "type": "function",
-                "function": {"name": one.tool, "arguments": json.dumps(one.arguments)},
-            }
-            for one in calls
-        ]
+        calls = []
+        call_fields = []
+        for n, requested in enumerate(thought.calls):
+            call = structs.replace(requested, id=requested.id or f"{fresh}{n}")
+            calls.append(call)
+            function = {"name": call.tool, "arguments": json.dumps(call.arguments)}
+            call_fields.append(
+                {"id": call.id, "type": "function", "function": function}
+            )
         self._queue.append(
             {"role": "assistant", "content": thought.text, "tool_calls": call_fields}
         )
@@ -363,23 +359,7 @@ class Paging(Thinks):
             case "archival_memory_insert":
                 self._file(_text_argument(arguments, "content"))
             case "conversation_search_date":
-                start = _date_argument(arguments, "start_date")
-                end = _date_argument(arguments, "end_date") + timedelta(days=1)
-                # The user means days in the conversation's time zone.
-                zone = None if self._now is None else self._now.tzinfo
-                within = Range(
-                    datetime.combine(start, time(), zone),
-                    datetime.combine(end, time(), zone),
-                )
-                times = (
-                    self._messages.log.utterances[item.span.first].at
-                    for item in self._messages.items
-                )
-                numbers = [
-                    number
-                    for number, moment in enumerate(times)
-                    if moment is not None and within.contains_moment(moment)
-                ]
+                numbers = self._numbers_by_date(arguments)
                 return self._page(self._messages, numbers, arguments)
             case _:
                 if call.tool == "archival_memory_search":
@@ -392,6 +372,22 @@ class Paging(Thinks):
                 )
                 return self._page(where, [number for number, _ in ranked], arguments)
         return "Done."
+
+    def _numbers_by_date(self, arguments: Mapping[str, Any]) -> list[int]:
+        """Return the numbers of the messages between two dates of the arguments."""
+        start = _date_argument(arguments, "start_date")
+        end = _date_argument(arguments, "end_date") + timedelta(days=1)
+        # The user means days in the conversation's time zone.
+        zone = None if self._now is None else self._now.tzinfo
+        within = Range(
+            datetime.combine(start, time(), zone), datetime.combine(end, time(), zone)
+        )
+        numbers = []
+        for number, item in enumerate(self._messages.items):
+            moment = self._messages.log.utterances[item.span.first].at
+            if moment is not None and within.contains_moment(moment):
+                numbers.append(number)
+        return numbers
 
     # --- The tools.
 
@@ -429,17 +425,14 @@ class Paging(Thinks):
         limit = self._settings.window // (4 * reading.k)
         notes = []
         for _, note in where.notes(page_numbers, len(where.log.utterances)):
-            utterances = (
-                structs.replace(
-                    utterance, text=shorten_to_tokens(utterance.text, limit)
-                )
-                for utterance in note.utterances
-            )
+            utterances = []
+            for utterance in note.utterances:
+                text = shorten_to_tokens(utterance.text, limit)
+                utterances.append(structs.replace(utterance, text=text))
             notes.append(structs.replace(note, utterances=tuple(utterances)))
         self._found += notes
-        self._retrieved += [
-            text for number in page_numbers for text in where.sources(number)
-        ]
+        for number in page_numbers:
+            self._retrieved += where.sources(number)
         if not notes:
             return "Nothing was found."
         return f"{len(numbers)} found; page {page}:\n{reading.format_notes(notes, self._now)}"
@@ -499,18 +492,15 @@ class Paging(Thinks):
             evicted += 1
         if not evicted:
             return 0
-        spoken = (
-            queued
-            for queued in self._queue[:evicted]
-            if queued["content"] and queued["role"] in {"user", "assistant"}
-        )
-        utterances = tuple(
-            Utterance(queued["role"], queued["content"]) for queued in spoken
-        )
+        utterances = []
+        for queued in self._queue[:evicted]:
+            if queued["content"] and queued["role"] in {"user", "assistant"}:
+                utterances.append(Utterance(queued["role"], queued["content"]))
         limit = self._settings.window // 16
-        self._summary = self._think(
-            Summary(said=utterances, of="queue", earlier=self._summary, size=limit)
+        task = Summary(
+            said=tuple(utterances), of="queue", earlier=self._summary, size=limit
         )
+        self._summary = self._think(task)
         del self._queue[:evicted]
         self._warned = False
         return evicted

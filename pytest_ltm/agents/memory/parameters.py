@@ -348,9 +348,10 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 def _override_settings(
     base: MemorySettings, fields: Mapping[str, Field]
 ) -> MemorySettings:
-    changed: dict[str, Any] = {
-        name: _READERS[name](one) for name, one in fields.items() if name in _READERS
-    }
+    changed: dict[str, Any] = {}
+    for name, child in fields.items():
+        if name in _READERS:
+            changed[name] = _READERS[name](child)
     if "reading" in fields:
         changed["reading"] = parse_reading(
             fields["reading"].mapping(known=NoteReading.__struct_fields__), base.reading
@@ -374,10 +375,9 @@ def _override_settings(
 def _override_group(
     base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]
 ) -> T:
-    entries = {
-        name: readers[name](child)
-        for name, child in given.mapping(known=list(readers)).items()
-    }
+    entries = {}
+    for name, child in given.mapping(known=list(readers)).items():
+        entries[name] = readers[name](child)
     return structs.replace(base, **entries)  # type: ignore[type-var]
 
 

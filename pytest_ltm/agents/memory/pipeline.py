@@ -182,9 +182,9 @@ class Thinks(TakesTurns):
         # parsed twice.
         first, _, lines = ingested.partition(b"\n")
         own = self._head()
-        head = json.loads(first) | {
-            name: own[name] for name in ("settings", "used", "calls")
-        }
+        head = json.loads(first)
+        for name in ("settings", "used", "calls"):
+            head[name] = own[name]
         self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
 
     def save(self) -> bytes:
@@ -295,13 +295,10 @@ class Pipeline(Thinks):
 
     def retrieved(self) -> list[str]:
         """Return the source texts of the memories shown for the last reply, best first."""
-        return list(
-            dict.fromkeys(
-                text
-                for number in self._found
-                for text in self._memories.sources(number)
-            )
-        )
+        texts: list[str] = []
+        for number in self._found:
+            texts += self._memories.sources(number)
+        return list(dict.fromkeys(texts))
 
     def in_context(self) -> list[str]:
         """Return the non-retrieved part of the last reply's prompt: the notebook, and the latest exchanges."""
@@ -334,12 +331,15 @@ class Pipeline(Thinks):
         if self._settings.forgetting != "off":
             self._forget_faded()
 
+    def _new_utterances(self) -> tuple[Utterance, ...]:
+        """Return the utterances since the last update, without empty ones."""
+        utterances = self._memories.log.utterances[self._day_from :]
+        return tuple(utterance for utterance in utterances if utterance.text)
+
     def _paint_portrait(self) -> None:
         """Store a summary of the day, and update history and portrait of the user."""
         utterances = self._memories.log.utterances
-        day = tuple(
-            utterance for utterance in utterances[self._day_from :] if utterance.text
-        )
+        day = self._new_utterances()
         limit = self._settings.notebook.size // 4
         text = self._think(roles.Summary(said=day, of="day", size=limit))
         span = self._memories.log.span(self._day_from, len(utterances) - 1)
@@ -400,11 +400,10 @@ class Pipeline(Thinks):
 
     def _facts(self, span: Span) -> Iterator[MemoryItem]:
         log = self._memories.log
-        numbers = [
-            number
-            for number in range(span.first, span.last + 1)
-            if log.utterances[number].text.strip()
-        ]
+        numbers = []
+        for number in range(span.first, span.last + 1):
+            if log.utterances[number].text.strip():
+                numbers.append(number)
         for fact in self._think(roles.Facts(said=log.parts(span))):
             cites = [numbers[place] for place in fact.cites if place < len(numbers)]
             yield MemoryItem(
@@ -416,11 +415,10 @@ class Pipeline(Thinks):
         parts = self._memories.log.parts(span)
         if not parts:
             return MemoryItem(span=span, session=self._session)
-        keys = {
-            kind: self._key(kind, parts)
-            for kind in self._settings.key
-            if kind != "value"
-        }
+        keys = {}
+        for kind in self._settings.key:
+            if kind != "value":
+                keys[kind] = self._key(kind, parts)
         times: tuple[Range, ...] = ()
         at = self._memories.log.utterances[span.first].at
         if self._settings.query.kind == "time-aware" and at is not None:
@@ -431,26 +429,21 @@ class Pipeline(Thinks):
         """Return a key of utterances; `user` and `user-...`: only of the user's."""
         side, _, rest = kind.partition("-")
         if side == "user":
-            utterances = tuple(
-                utterance for utterance in utterances if utterance.role == "user"
-            )
+            own = [utterance for utterance in utterances if utterance.role == "user"]
+            utterances = tuple(own)
             if not (rest and utterances):
                 return "\n".join(utterance.text for utterance in utterances)
             kind = rest
         if kind == "facts":
-            return "\n".join(
-                fact.text for fact in self._think(roles.Facts(said=utterances))
-            )
+            facts = self._think(roles.Facts(said=utterances))
+            return "\n".join(fact.text for fact in facts)
         if kind == "keyphrases":
             return "\n".join(self._think(roles.Keyphrases(said=utterances)))
         return self._think(roles.Summary(said=utterances))
 
     def _sum_up(self) -> None:
         """Update a notebook that is one summary of everything with the utterances since the last update."""
-        utterances = self._memories.log.utterances
-        new = tuple(
-            utterance for utterance in utterances[self._day_from :] if utterance.text
-        )
+        new = self._new_utterances()
         if self._settings.notebook.kind == "summary" and new:
             task = roles.Summary(
                 said=new,
@@ -459,7 +452,7 @@ class Pipeline(Thinks):
                 size=self._settings.notebook.size,
             )
             self._pad = self._think(task)
-            self._day_from = len(utterances)
+            self._day_from = len(self._memories.log.utterances)
 
     def _today(self) -> int:
         if self._now is None:
@@ -468,6 +461,12 @@ class Pipeline(Thinks):
 
     # --- The message: what is noted, searched for, and shown.
 
+    def _last_reply(self) -> str:
+        for utterance in reversed(self._memories.log.utterances):
+            if utterance.role == "assistant":
+                return utterance.text
+        return ""
+
     def _note_down(
         self, message: str, *, looks: bool = True
     ) -> tuple[str, tuple[str, ...]]:
@@ -475,14 +474,7 @@ class Pipeline(Thinks):
         notebook = self._settings.notebook
         query = self._settings.query
         limit = min(notebook.size, self._settings.window // 4)
-        last = next(
-            (
-                utterance.text
-                for utterance in reversed(self._memories.log.utterances)
-                if utterance.role == "assistant"
-            ),
-            "",
-        )
+        last = self._last_reply()
         queries: tuple[str, ...] = ()
         if looks:
             self._sum_up()
@@ -545,23 +537,25 @@ class Pipeline(Thinks):
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
         if reading.notes == "per-item":
-            tasks = (
-                (note, roles.Reread(message=message, note=note, now=self._now))
-                for note in notes
-            )
-            read = [
-                note
-                if text == note.text
-                else structs.replace(
-                    note, utterances=(Utterance("", text, note.begin_time),)
-                )
-                for note, task in tasks
-                if (text := self._think(task))
-            ]
-            notes = structs.replace(reading, budget=max(1, budget)).choose_notes(
-                read, self._now
-            )
+            read = self._reread(message, notes)
+            reading = structs.replace(reading, budget=max(1, budget))
+            notes = reading.choose_notes(read, self._now)
         return structs.replace(bare, notes=notes, recent=recent)
+
+    def _reread(self, message: str, notes: Iterable[MemoryHit]) -> list[MemoryHit]:
+        """Return the notes as the model reads them for a message; it may drop some."""
+        result = []
+        for note in notes:
+            task = roles.Reread(message=message, note=note, now=self._now)
+            text = self._think(task)
+            if not text:
+                continue
+            if text == note.text:
+                result.append(note)
+            else:
+                utterance = Utterance("", text, note.begin_time)
+                result.append(structs.replace(note, utterances=(utterance,)))
+        return result
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
         """Return the latest utterances to show, and the number of the first one.
@@ -595,17 +589,14 @@ class Pipeline(Thinks):
         if budget <= 0 or not first:
             return ()
         limit = self._settings.retrieval.query
-        texts = [
-            shorten_to_tokens(text, limit) if limit else text
-            for text in (message, *queries)
-        ]
+        texts = [message, *queries]
+        if limit:
+            texts = [shorten_to_tokens(text, limit) for text in texts]
         within = None
         if self._settings.query.kind == "time-aware" and self._now is not None:
             within = self._think(roles.TimeRange(message=message, now=self._now))
-        ranked = [
-            number
-            for number, _ in self._memories.search(texts, before=first, within=within)
-        ]
+        hits = self._memories.search(texts, before=first, within=within)
+        ranked = [number for number, _ in hits]
         reading = structs.replace(self._settings.reading, budget=budget)
         numbers: dict[str, int] = {}
 
@@ -643,36 +634,32 @@ class Pipeline(Thinks):
             self._store(item)
         count = len(self._memories.log.utterances)
         if self._settings.value.unit in _OF_SESSIONS:
-            fresh = sum(
-                self._memories.log.tokens(number)
-                for number in range(self._session_from, count)
-            )
+            fresh = 0
+            for utterance in range(self._session_from, count):
+                fresh += self._memories.log.tokens(utterance)
             if fresh > self._settings.window // _SESSION:
                 self._end_session()
 
     def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
         log = self._memories.log
         value = self._settings.value
-        sides = [
-            side for side in (number, number + 1) if log.utterances[side].text.strip()
-        ]
+        sides = []
+        for side in (number, number + 1):
+            if log.utterances[side].text.strip():
+                sides.append(side)
         match value.unit:
             case "turn":
-                yield from (self._keyed(log.span(side, side)) for side in sides)
+                for side in sides:
+                    yield self._keyed(log.span(side, side))
             case "round" if sides:
                 yield self._keyed(log.span(number, number + 1))
             case "fact" if sides:
                 yield from self._facts(log.span(number, number + 1))
             case "chunk":
                 step = max(1, round(value.size * (1 - value.overlap)))
-                chunks = (
-                    span
-                    for side in sides
-                    for span in log.chunks(side, value.size, step)
-                )
-                yield from (
-                    MemoryItem(span=span, session=self._session) for span in chunks
-                )
+                for side in sides:
+                    for span in log.chunks(side, value.size, step):
+                        yield MemoryItem(span=span, session=self._session)
 
     def _store(self, item: MemoryItem) -> None:
         self._memories.add(item)
@@ -727,9 +714,9 @@ class Pipeline(Thinks):
         self._user = head["user"]
         self._pad = head["pad"]
         self._portrait = head["portrait"]
-        self._strength = {
-            int(number): (held[0], held[1]) for number, held in head["strength"].items()
-        }
+        self._strength = {}
+        for number, (strength, day) in head["strength"].items():
+            self._strength[int(number)] = (strength, day)
         self._checked = head["checked"]
         self._found = head["found"]
         self._session, self._session_from, self._day_from = head["session"]

@@ -95,9 +95,9 @@ class NoteReading(Struct, frozen=True, kw_only=True):
         return "\n".join(texts)
 
     def _format_note(self, note: MemoryHit, now: datetime | None) -> str:
-        utterances = [
-            self._shown_fields(utterance, now) for utterance in note.utterances
-        ]
+        utterances = []
+        for utterance in note.utterances:
+            utterances.append(self._shown_fields(utterance, now))
         if self.format == "json":
             return json.dumps(utterances, ensure_ascii=False)
         return "\n".join(map(_format_utterance, utterances))

@@ -52,13 +52,13 @@ def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
     if _is_named(parameters, "scope"):
         return {"scope": scope}
     values = scope.values()
-    if any(
-        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
-    ):
+    if _takes_any(parameters):
         return values
-    return {
-        name: value for name, value in values.items() if _is_named(parameters, name)
-    }
+    named_values = {}
+    for name, value in values.items():
+        if _is_named(parameters, name):
+            named_values[name] = value
+    return named_values
 
 
 def takes_scope(function: object, part: str) -> bool:
@@ -75,9 +75,7 @@ def takes_scope_object(function: object) -> bool:
 def takes_argument(function: object, name: str) -> bool:
     """Return whether a method takes an argument of this name."""
     parameters = _parameters_of(function) or {}
-    return _is_named(parameters, name) or any(
-        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
-    )
+    return _is_named(parameters, name) or _takes_any(parameters)
 
 
 def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
@@ -88,6 +86,11 @@ def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
         return signature_of(function).parameters
     except (TypeError, ValueError):
         return None
+
+
+def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    kinds = {parameter.kind for parameter in parameters.values()}
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def _is_named(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:

@@ -54,11 +54,10 @@ class Words:
         import numpy as np
 
         total = len(self._sizes)
-        places = [
-            self._places[word]
-            for word in dict.fromkeys(_search_words(query))
-            if word in self._places
-        ]
+        places = []
+        for word in dict.fromkeys(_search_words(query)):
+            if word in self._places:
+                places.append(self._places[word])
         if not places:
             return []
         sizes = np.frombuffer(self._sizes)

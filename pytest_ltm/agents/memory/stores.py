@@ -362,10 +362,9 @@ class Stored(TakesTurns):
         self._user = kept["user"]
         self._now = read_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._utterances = {
-            text: Utterance(role, text, read_moment(at))
-            for text, role, at in kept["said"]
-        }
+        self._utterances = {}
+        for text, role, at in kept["said"]:
+            self._utterances[text] = Utterance(role, text, read_moment(at))
         self._by_id = {key: self._utterances[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         # Older states lack the store's original ids.
@@ -390,10 +389,10 @@ class Stored(TakesTurns):
             raise AgentFault(
                 f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes"
             )
-        said = [
-            [utterance.text, utterance.role, format_moment(utterance.at)]
-            for utterance in self._utterances.values()
-        ]
+        said = []
+        for utterance in self._utterances.values():
+            at = format_moment(utterance.at)
+            said.append([utterance.text, utterance.role, at])
         ids = [[key, utterance.text] for key, utterance in self._by_id.items()]
         whole = {
             "user": self._user,
@@ -670,6 +669,7 @@ class Stored(TakesTurns):
 def separates_users(store: object) -> bool:
     """Return whether a store, or a class of stores, takes the user of texts that it adds and of searches."""
     adds = "add_session" if hasattr(store, "add_session") else "add"
-    return all(
-        takes_scope(getattr(store, method, None), "user") for method in (adds, "search")
-    )
+    for method in (adds, "search"):
+        if not takes_scope(getattr(store, method, None), "user"):
+            return False
+    return True

@@ -99,10 +99,10 @@ class Replying(Struct, frozen=True, kw_only=True):
             )
             if self._takes_notes:
                 parts.append(words["con"])
-        recent = [
-            {"role": utterance.role or "user", "content": self._aged(utterance)}
-            for utterance in self.recent
-        ]
+        recent = []
+        for utterance in self.recent:
+            role = utterance.role or "user"
+            recent.append({"role": role, "content": self._aged(utterance)})
         message = Utterance("user", self.message, self.now)
         question = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, question]
@@ -134,12 +134,11 @@ class Replying(Struct, frozen=True, kw_only=True):
         """Return the reply of the embedded reader after the notebook, the notes and the recent messages."""
         # A new reader: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
-        statements = (Utterance("user", line) for line in _known_statements(self.about))
-        utterances = [
-            *statements,
-            *(utterance for note in self.notes for utterance in note.utterances),
-            *self.recent,
-        ]
+        statements = _known_statements(self.about)
+        utterances = [Utterance("user", line) for line in statements]
+        for note in self.notes:
+            utterances += note.utterances
+        utterances += self.recent
         # Pairs each message with the reply that follows it, as the reader accepts
         # exchanges; a reply without a message gets an empty one.
         result: list[tuple[Utterance, str]] = []
@@ -326,14 +325,12 @@ class Chats:
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of a prompt, including the overhead of each message."""
-    calls = (
-        json.dumps(message["tool_calls"])
-        for message in messages
-        if "tool_calls" in message
-    )
-    return sum(count_tokens(message["content"]) + FRAME for message in messages) + sum(
-        map(count_tokens, calls)
-    )
+    tokens = 0
+    for message in messages:
+        tokens += count_tokens(message["content"]) + FRAME
+        if "tool_calls" in message:
+            tokens += count_tokens(json.dumps(message["tool_calls"]))
+    return tokens
 
 
 def make_thinker(

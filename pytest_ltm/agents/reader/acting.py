@@ -101,10 +101,9 @@ def _due(
 ) -> Iterator[Arguments]:
     """Yield the promise that is due and has not been carried out since."""
     clock = arguments.get("clock") or arguments["time"]
-    acted = [*notes.visible(DONE)]
-    last_actions = {
-        note.content.get("device"): note.position for note in reversed(acted)
-    }
+    last_actions: dict[str | None, int] = {}
+    for note in reversed([*notes.visible(DONE)]):
+        last_actions[note.content.get("device")] = note.position
     for note in notes.visible(TOLD):
         name, words = note.content
         if name != "promise" or words["time"] > clock:
@@ -144,10 +143,10 @@ def _go_on(
 ) -> Iterator[Arguments]:
     """Yield the steps of a plan that have not been done yet."""
     project = arguments["project"]
-    acted = notes.contents(DONE)
-    finished_steps = [
-        words.get("step") for words in acted if words.get("project") == project
-    ]
+    finished_steps = []
+    for words in notes.contents(DONE):
+        if words.get("project") == project:
+            finished_steps.append(words.get("step"))
     for step in _planned_steps(project, notes):
         if finished_steps and step not in finished_steps:
             yield {"project": project, "step": step}

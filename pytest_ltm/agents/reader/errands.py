@@ -68,10 +68,9 @@ class Reminders(
         """Return the due reminders that are still visible and have not been mentioned in a reply."""
         if turn.now is None:
             return None
-        last = {
-            note.content: note.time or 0.0
-            for note in reversed([*notes.visible("reminded")])
-        }
+        last: dict[str, float] = {}
+        for note in reversed([*notes.visible("reminded")]):
+            last[note.content] = note.time or 0.0
         # The newest note on each thing: its moments, and when it was noted; no moments:
         # cancelled.
         newest: dict[str, tuple[Mapping[str, Any], float]] = {}
@@ -107,15 +106,7 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
         return {"first": now + period, "every": period}
     clock = _RE.clock.search(text)
     if clock is None:
-        lengths = (
-            int(NUMBERS.get(number, 0) or number)
-            * (60 if unit.startswith("hour") else 1)
-            for number, unit in _RE.length.findall(text)
-            if number.isdecimal() or number in NUMBERS
-        )
-        minutes = next(
-            (minutes for phrase, minutes in _LENGTHS.items() if phrase in text), 0
-        ) or next(lengths, 0)
+        minutes = _named_minutes(text)
         if minutes:
             return {"first": now + 60.0 * minutes, "every": 0.0}
         return {}
@@ -130,6 +121,18 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
     if first <= today:
         first += timedelta(days=7 if weekly else 1)
     return {"first": first.timestamp(), "every": 7 * 86400.0 if weekly else 0.0}
+
+
+def _named_minutes(text: str) -> int:
+    """Return the first length of time that a text names, in minutes; 0 if it names none."""
+    for phrase, minutes in _LENGTHS.items():
+        if phrase in text:
+            return minutes
+    for number, unit in _RE.length.findall(text):
+        if number.isdecimal() or number in NUMBERS:
+            count = int(NUMBERS.get(number, 0) or number)
+            return count * 60 if unit.startswith("hour") else count
+    return 0
 
 
 def _of_day(clock: re.Match[str]) -> int:
@@ -156,14 +159,12 @@ class Instructions:
             return None
         if quoted := _note_quote(turn, notes):
             return quoted
-        if all(
-            pattern.search(turn.text) for pattern in (_RE.forget, _RE.add, _RE.reply)
-        ):
+        text = turn.text
+        if _RE.forget.search(text) and _RE.add.search(text) and _RE.reply.search(text):
             return notes.drop("instruction")
-        number = _RE.ordinal.search(turn.text)
-        if number is None or not all(
-            asks.search(turn.text) for asks in (_RE.add, _RE.a_quote, _RE.reply)
-        ):
+        number = _RE.ordinal.search(text)
+        adds_quote = _RE.add.search(text) and _RE.a_quote.search(text)
+        if number is None or not adds_quote or not _RE.reply.search(text):
             return None
         # The reply to the instruction counts unless it says otherwise.
         count_text = next(filter(None, number.groups()))
@@ -171,10 +172,8 @@ class Instructions:
             nth = int(count_text)
         else:
             nth = _IN_WORDS.index(count_text.lower()) + 2
-        due = turn.position + (nth if _RE.later.search(turn.text) else nth - 1)
-        return notes.add(
-            turn, "instruction", {"due": due, "text": turn.text}, "I will."
-        )
+        due = turn.position + (nth if _RE.later.search(text) else nth - 1)
+        return notes.add(turn, "instruction", {"due": due, "text": text}, "I will.")
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the quote that is due now, if instruction and quote are both still visible."""
@@ -185,14 +184,11 @@ class Instructions:
                 text = order.content["text"]
                 quotes = notes.contents("quote")
                 named_quotes = [quote for quote in quotes if quote["author"] in text]
-                return next(
-                    (
-                        str(quote["quote"])
-                        for quote in named_quotes
-                        or ([] if _RE.name.search(text) else quotes)
-                    ),
-                    None,
-                )
+                if named_quotes:
+                    return str(named_quotes[0]["quote"])
+                if quotes and not _RE.name.search(text):
+                    return str(quotes[0]["quote"])
+                return None
         return None
 
 
@@ -253,9 +249,8 @@ def _matches_rule(when: str, text: str) -> bool:
             return means.search(text) is not None
     quoted = _RE.word_quoted.findall(when)
     if quoted:
-        return _squeeze_letters(quoted[0]) in {
-            _squeeze_letters(word) for word in _RE.word.findall(text)
-        }
+        words = [_squeeze_letters(word) for word in _RE.word.findall(text)]
+        return _squeeze_letters(quoted[0]) in words
     spoken_words = _telling_words(text)
     rule_words = _telling_words(when)
     return bool(spoken_words) and len(spoken_words & rule_words) >= _ABOUT_IT * len(
@@ -269,11 +264,11 @@ def _squeeze_letters(word: str) -> str:
 
 
 def _telling_words(text: str) -> frozenset[str]:
-    return frozenset(
-        re.sub(r"(?:ing|s)$", "", word)
-        for word in _RE.word.findall(text.lower())
-        if word not in COMMON["rule"]
-    )
+    words = set()
+    for word in _RE.word.findall(text.lower()):
+        if word not in COMMON["rule"]:
+            words.add(re.sub(r"(?:ing|s)$", "", word))
+    return frozenset(words)
 
 
 _ORDERS = Patterns("orders", NUMBERS=SMALL_NUMBERS, WORDS=list(SMALL_NUMBERS)[:9])
@@ -316,12 +311,10 @@ class ShoppingList(
                 }[kind]
                 if shopping[item] <= 0 or not item:
                     del shopping[item]
-            return json.dumps(
-                [
-                    {"item": item, "quantity": number}
-                    for item, number in shopping.items()
-                ]
-            )
+            items = []
+            for item, number in shopping.items():
+                items.append({"item": item, "quantity": number})
+            return json.dumps(items)
         change = _list_change(turn.text)
         if change is None:
             return None
@@ -395,9 +388,7 @@ class StandingOrders(
         """Note an order or a change of one, or compose a line."""
         text = turn.text
         task = _ORDERS.task.search(text)
-        if task is not None and not any(
-            pattern.search(text) for pattern in _GIVEN.values()
-        ):
+        if task is not None and not first_match(_GIVEN.values(), text):
             return _compose_line(task["thing"], task["place"], notes)
         # The lines that an order is for: "every", or their subject or purpose; "" if
         # the text does not say.
@@ -426,22 +417,10 @@ def _changed_order(
     text: str, when: str, notes: ReaderNotebook
 ) -> dict[str, str] | None:
     """Return the change that a text makes to an earlier order, found by its kind or its word."""
-    kind_by_word = {
-        word: note.content["kind"]
-        for note in notes.visible("order")
-        if (word := note.content.get("word"))
-    }
-    if not kind_by_word:
+    kind = _order_kind(text, notes)
+    if kind is None:
         return None
-    kinds = [kind for kind, label in _NAMED.items() if label.search(text)]
-    kinds += [
-        kind_by_word[word]
-        for word in _ORDERS.word.findall(text)
-        if word in kind_by_word
-    ]
-    if not kinds:
-        return None
-    change = {"kind": kinds[0]}
+    change = {"kind": kind}
     if _ORDERS.dropped.search(text) or _ORDERS.back.search(text):
         if _ORDERS.stays.search(text) or _ORDERS.back.search(text):
             change["revoked"] = ""
@@ -454,6 +433,23 @@ def _changed_order(
     return change
 
 
+def _order_kind(text: str, notes: ReaderNotebook) -> str | None:
+    """Return the kind of the earlier order that a text names, by itself or by its word."""
+    kind_by_word: dict[str, str] = {}
+    for note in notes.visible("order"):
+        if word := note.content.get("word"):
+            kind_by_word[word] = note.content["kind"]
+    if not kind_by_word:
+        return None
+    for kind, pattern in _NAMED.items():
+        if pattern.search(text):
+            return str(kind)
+    for word in _ORDERS.word.findall(text):
+        if word in kind_by_word:
+            return kind_by_word[word]
+    return None
+
+
 def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
     """Return a line about one thing, for a place, that follows all current orders."""
     orders: dict[str, dict[str, str]] = {}
@@ -464,17 +460,14 @@ def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
         place.lower(),
         *(sort for sort, words in _SORTS.items() if thing.lower() in words),
     }
-    by_kind = {
-        kind: template.format(w=order["word"], W=order["word"].upper())
-        for kind, template in _WAYS.items()
-        if (order := orders.get(kind, {})).get("when") in fits
-        and "word" in order
-        and not order.get("revoked")
-    }
+    by_kind: dict[str, str] = {}
+    for kind, template in _WAYS.items():
+        order = orders.get(kind, {})
+        is_wanted = order.get("when") in fits and not order.get("revoked")
+        if is_wanted and "word" in order:
+            word = order["word"]
+            by_kind[kind] = template.format(w=word, W=word.upper())
     first = by_kind.pop("opens", "")
     last = by_kind.pop("closes", "")
-    return " ".join(
-        part
-        for part in (first, f"so much for {thing},", *by_kind.values(), last)
-        if part
-    )
+    parts = (first, f"so much for {thing},", *by_kind.values(), last)
+    return " ".join(filter(None, parts))

@@ -425,10 +425,9 @@ class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
             return notes.add(
                 turn, "place", (start, int(match["km"]), match["way"].lower(), place)
             )
-        far, to, town = (
-            leg.search(turn.text)
-            for leg in (_PLACES.leg, _PLACES.to, _PLACES.from_town)
-        )
+        far = _PLACES.leg.search(turn.text)
+        to = _PLACES.to.search(turn.text)
+        town = _PLACES.from_town.search(turn.text)
         if far and to and (town or _PLACES.there.search(turn.text)):
             # "": the place that was told before.
             leg = (
@@ -452,13 +451,12 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     goal = _strip_article(match["goal"])
     legs = _legs_between(start, goal, notes)
     if legs is not None:
-        route = (
-            f"From the {origin}, go {km} km {direction} to the {place}."
-            for origin, km, direction, place in legs
-        )
         if straight:
             return _direction_text(start, goal, legs)
-        return "\n".join(route)
+        lines = []
+        for origin, km, direction, place in legs:
+            lines.append(f"From the {origin}, go {km} km {direction} to the {place}.")
+        return "\n".join(lines)
     back = _legs_between(goal, start, notes) if straight else None
     if back is None:
         return f"I do not know the whole way to the {goal}."
@@ -554,9 +552,7 @@ def _answer_secret(
     )
     if number is None:
         return None
-    facts = [
-        note.content for note in notes.visible(_TOLD) if note.content["thing"] == number
-    ]
+    facts = [fact for fact in notes.contents(_TOLD) if fact["thing"] == number]
     named_facts = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
     own_facts = [fact for fact in facts if fact["owner"] == asker]
     if not (named_facts or own_facts):
@@ -597,12 +593,10 @@ class Languages(
         if len(quoted) == 1:
             language = mention["name"]
             examples = notes.contents("example")
-            kin = [
-                note.content
-                for note in notes.visible("kin")
-                if language in note.content
-            ]
-            related = {language, *(name for names in kin for name in names)}
+            related = {language}
+            for kin in notes.contents("kin"):
+                if language in kin:
+                    related.update(kin)
             if examples:
                 return _build_form(
                     quoted[0],
@@ -610,10 +604,9 @@ class Languages(
                     [example for example in examples if example[0] in related],
                 )
             return None
-        pairs = [
-            sorted(pair, key=_WORDS, reverse=True)
-            for pair in zip(quoted[::2], quoted[1::2], strict=False)
-        ]
+        pairs = []
+        for pair in zip(quoted[::2], quoted[1::2], strict=False):
+            pairs.append(sorted(pair, key=_WORDS, reverse=True))
         if any(_WORDS(form) or not _WORDS(gloss) for gloss, form in pairs):
             return None
         if alike := _CODES.kin.search(turn.text):
@@ -648,18 +641,16 @@ def _build_form(gloss: str, language: str, examples: Sequence[Sequence[str]]) ->
     root = forms.get(target._replace(said=frozenset()))
     if root is None or not target.said <= parts.keys():
         return "I don't know: you have not told me that."
-    longer_forms = [
-        form for phrase, form in forms.items() if phrase.said >= target.said
-    ]
-    sides = (
-        [
-            parts[meaning][side]
-            for meaning in sorted(target.said)
-            if parts[meaning][side]
-        ]
-        for side in (0, 1)
-    )
-    return root.join(_order_affixes(affixes, longer_forms) for affixes in sides)
+    longer_forms = []
+    for phrase, form in forms.items():
+        if phrase.said >= target.said:
+            longer_forms.append(form)
+    affixes = [parts[meaning] for meaning in sorted(target.said)]
+    prefixes = [prefix for prefix, _ in affixes if prefix]
+    suffixes = [suffix for _, suffix in affixes if suffix]
+    before = _order_affixes(prefixes, longer_forms)
+    after = _order_affixes(suffixes, longer_forms)
+    return f"{before}{root}{after}"
 
 
 def _parse_phrase(language: str, gloss: str) -> _Phrase:
@@ -674,15 +665,11 @@ def _order_affixes(affixes: Sequence[str], forms: Iterable[str]) -> str:
     """Return the affixes of one side, in the order in which a known form has all of them."""
     # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
-    return next(
-        (
-            order
-            for form in forms
-            for order in orders
-            if form.startswith(order) or form.endswith(order)
-        ),
-        orders[0],
-    )
+    for form in forms:
+        for order in orders:
+            if form.startswith(order) or form.endswith(order):
+                return order
+    return orders[0]
 
 
 _VERBS = frozenset(WORDS["behind a thing"].split())
@@ -695,10 +682,9 @@ class Codes(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a code, or that two are the same; answer a question once a code was told."""
-        things = [
-            (match["owner"], match["thing"])
-            for match in _CODES.thing.finditer(turn.text)
-        ]
+        things = []
+        for match in _CODES.thing.finditer(turn.text):
+            things.append((match["owner"], match["thing"]))
         codes = _CODES.code.findall(turn.text)
         linked = (
             not codes
@@ -728,14 +714,13 @@ def _code_of(
             if any(_is_same_thing(place, candidate) for candidate in things):
                 if codes:
                     return str(codes[0])
-                near += [
-                    candidate
-                    for candidate in ((owner, thing) for owner, thing in things)
-                    if not any(
-                        _is_same_thing(candidate, listed)
-                        for listed in (*visited, *near)
-                    )
-                ]
+                unseen = []
+                for related_owner, related_thing in things:
+                    related = (related_owner, related_thing)
+                    listed = (*visited, *near)
+                    if not any(_is_same_thing(related, other) for other in listed):
+                        unseen.append(related)
+                near += unseen
     return "I don't know."
 
 

@@ -81,9 +81,7 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
         picked = "I don't know."
     # the newest come first
     next_one = f"The {tips[place - 1]['contest']}." if place else "I don't know."
-    withdrawn = any(
-        note.content == tip["contest"] for note in notes.visible("withdrawn")
-    )
+    withdrawn = tip["contest"] in notes.contents("withdrawn")
     level = "It has been taken back." if withdrawn else f"It is {tip['level']}."
     source_line = f"It was {tip['source']}."
     day = f"On {tip['day']}."
@@ -129,12 +127,10 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
 
 def elapsed_seconds(text: str) -> float:
     """Return the seconds in `3 hours and 25 minutes`; 0 if the text names no duration."""
-    return float(
-        sum(
-            int(number) * _SECONDS[unit.lower()]
-            for number, unit in _RE.length.findall(text)
-        )
-    )
+    seconds = 0.0
+    for number, unit in _RE.length.findall(text):
+        seconds += int(number) * _SECONDS[unit.lower()]
+    return seconds
 
 
 def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None:
@@ -226,11 +222,10 @@ class _Statements:
             for word in _significant_words(statements[number].content):
                 self._numbers.setdefault(word, []).append(number)
         self._known = len(statements)
-        having = [
-            self._numbers[word]
-            for word in _significant_words(question)
-            if word in self._numbers
-        ]
+        having = []
+        for word in _significant_words(question):
+            if word in self._numbers:
+                having.append(self._numbers[word])
         best = "I do not know."
         most_shared = 0
         for number, words in groupby(merge(*map(reversed, having), reverse=True)):

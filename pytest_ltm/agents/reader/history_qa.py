@@ -142,11 +142,11 @@ def rough_stem(word: str) -> str:
 
 def content_stem_list(text: str) -> list[str]:
     """Return the stems of the content words, in order."""
-    return [
-        rough_stem(word)
-        for word in _RE.word.findall(text.lower())
-        if word not in _COMMON
-    ]
+    stems = []
+    for word in _RE.word.findall(text.lower()):
+        if word not in _COMMON:
+            stems.append(rough_stem(word))
+    return stems
 
 
 PASSAGE = 320
@@ -228,12 +228,11 @@ class PassageIndex:
     def _read_note(self, number: int) -> list[tuple[str, str]]:
         """Return the passages of a note with their speakers."""
         message, reply, _ = self._notes[number].content
-        sayings = iter_sayings(split_date(message)[1], reply)
-        return [
-            (speaker, text)
-            for speaker, saying in sayings
-            for text in iter_passages(saying)
-        ]
+        passages = []
+        for speaker, saying in iter_sayings(split_date(message)[1], reply):
+            for text in iter_passages(saying):
+                passages.append((speaker, text))
+        return passages
 
     def search(
         self, words: AbstractSet[str], sees: Callable[[int], bool]
@@ -243,17 +242,15 @@ class PassageIndex:
         if not any(visible_notes):
             return []
         is_visible = bytearray(visible_notes[note] for note in self._note_of)
-        places = {
-            word: [n for n in self._places.get(word, ()) if is_visible[n]]
-            for word in words
-        }
         total = is_visible.count(1)
-        # Counted among visible passages only: the reader may know nothing about the
-        # others.
-        rarity = {
-            word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5))
-            for word, on in places.items()
-        }
+        places: dict[str, list[int]] = {}
+        rarity: dict[str, float] = {}
+        for word in words:
+            on = [n for n in self._places.get(word, ()) if is_visible[n]]
+            places[word] = on
+            # Counted among visible passages only: the reader may know nothing about the
+            # others.
+            rarity[word] = math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5))
         weight = sum(rarity.values()) or 1.0
         mean = sum(self._sizes) / len(self._sizes)
         base_worth: dict[int, float] = defaultdict(float)
@@ -376,46 +373,49 @@ def parse_question(message: str) -> ParsedQuestion:
     day, question = split_date(message)
     frame = _RE.about.match(question)
     question = question[frame.end() :] if frame else question
-    choices = tuple(
-        (match[1], match[2].strip()) for match in _RE.choice.finditer(question)
-    )
+    choices = []
+    for match in _RE.choice.finditer(question):
+        choices.append((match[1], match[2].strip()))
     end = question.rfind("?", 0, question.find("(a)") if choices else len(question))
     text = question[: end + 1] if end >= 0 else question
-    if len(choices) > 1:
-        kind = "choice"
-    # The specific kinds first: `how long ago did` also matches `did`, and `which came
-    # first` matches `which`.
-    elif _RE.elapsed.search(text):
-        kind = "elapsed"
-    elif _RE.order.search(text) and _RE.of_order.match(text):
-        kind = "order"
-    else:
-        kind = next(
-            (kind for kind, asks in _KINDS.items() if asks.search(text)), "what"
-        )
+    kind = "choice" if len(choices) > 1 else _question_kind(text)
     return ParsedQuestion(
         text,
         kind,
         bool(_RE.short.search(question)),
         kind == "what" and bool(_RE.several.match(text)),
         day,
-        choices,
+        tuple(choices),
     )
+
+
+def _question_kind(text: str) -> str:
+    # The specific kinds first: `how long ago did` also matches `did`, and `which came
+    # first` matches `which`.
+    if _RE.elapsed.search(text):
+        return "elapsed"
+    if _RE.order.search(text) and _RE.of_order.match(text):
+        return "order"
+    for kind, pattern in _KINDS.items():
+        if pattern.search(text):
+            return str(kind)
+    return "what"
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers whose first names occur in a text as words."""
-    words = {
-        word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)
-    }
+    words = set()
+    for word in _RE.word.findall(text):
+        words.add(word.removesuffix("'s").removesuffix("’s"))
     return [speaker for speaker in speakers if speaker.split()[0] in words]
 
 
 def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """Return the stems that a passage should have: those of the text, without the speakers' names."""
-    names = {
-        rough_stem(part.lower()) for speaker in speakers for part in speaker.split()
-    }
+    names = set()
+    for speaker in speakers:
+        for part in speaker.split():
+            names.add(rough_stem(part.lower()))
     return frozenset(content_stem_list(text)) - names
 
 
@@ -440,35 +440,34 @@ def amount_in(sentence: str, question: str) -> str | None:
 
 def person_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that is not in the question."""
-    names = (
-        name
-        for name in _RE.capitalised.findall(sentence)
-        if not _shares_stem(name, question_stems)
-    )
+    for name in _RE.capitalised.findall(sentence):
+        if not _shares_stem(name, question_stems):
+            return str(name)
     match = _RE.related.search(sentence)
-    return next(names, match[0] if match else None)
+    return match[0] if match else None
 
 
 def place_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     """Return a new place after a preposition; names take precedence."""
     places = []
     for match in _RE.place.findall(sentence):
-        words = match.split()
-        # Up to the first word that cannot be part of a place; an article may only lead.
-        cuts = (
-            n
-            for n, word in enumerate(words)
-            if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES)
-        )
-        place = words[: next(cuts, len(words))]
-        if not _shares_stem(match, question_stems) and any(
-            word.lower() not in _COMMON for word in place
-        ):
+        place = _leading_place(match.split())
+        is_new = not _shares_stem(match, question_stems)
+        if is_new and any(word.lower() not in _COMMON for word in place):
             places.append(" ".join(place))
-    return next(
-        (place for place in places if any(map(str.isupper, place))),
-        places[0] if places else None,
-    )
+    for place_name in places:
+        if any(map(str.isupper, place_name)):
+            return place_name
+    return places[0] if places else None
+
+
+def _leading_place(words: list[str]) -> list[str]:
+    """Return the words up to the first that cannot be part of a place."""
+    for n, word in enumerate(words):
+        # An article may only lead.
+        if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES):
+            return words[:n]
+    return words
 
 
 def _shares_stem(text: str, stems: AbstractSet[str]) -> bool:
@@ -481,9 +480,8 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     Chunks near a word of the question are preferred.
     """
     parts = _RE.token.findall(sentence)
-    marks = [
-        i for i, part in enumerate(parts) if rough_stem(part.lower()) in question_stems
-    ]
+    in_question = [rough_stem(part.lower()) in question_stems for part in parts]
+    marks = [i for i, is_mark in enumerate(in_question) if is_mark]
 
     def belongs(place: int) -> bool:
         bare = parts[place].lower()
@@ -500,17 +498,13 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
         while places and parts[places[-1]].lower() == "of":
             places.pop()
         places = [*dropwhile(lambda place: parts[place].lower() == "of", places)]
-        new = [
-            place
-            for place in places
-            if rough_stem(parts[place].lower()) not in question_stems
-        ]
-        if new:
+        new_count = [in_question[place] for place in places].count(False)
+        if new_count:
             near = min(
                 (abs(places[0] - mark) + 4 * (mark > places[0]) for mark in marks),
                 default=6,
             )
-            worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
+            worth = min(new_count, _LONGEST) ** 0.5 + 2 / (1 + near / 3)
             if worth > best_worth:
                 best = " ".join(parts[place] for place in places[:_LONGEST])
                 best_worth = worth
@@ -582,12 +576,11 @@ class _HistoryAnswer:
 
     def _full_sentence(self, scored: Sequence[Passage]) -> str:
         """Return the newest of the best passages in full, after the date if the question asks for it."""
-        good = (
-            candidate
-            for candidate in scored
-            if candidate.worth >= _AS_GOOD * scored[0].worth
-            and candidate.speaker != ASSISTANT
-        )
+        good = []
+        for candidate in scored:
+            is_good = candidate.worth >= _AS_GOOD * scored[0].worth
+            if is_good and candidate.speaker != ASSISTANT:
+                good.append(candidate)
         passage = max(good, key=lambda candidate: candidate.number, default=scored[0])
         kind = self._question.kind
         brief = self._answer_briefly(passage)
@@ -595,13 +588,10 @@ class _HistoryAnswer:
             if kind == "when":
                 return f"{brief}."
             return f"{brief}. {passage.text}"
-        counts = (
-            candidate
-            for candidate in self._closest_first(passage.text)
-            if amount_in(candidate, self._question.text)
-        )
         if kind == "amount":
-            return next(counts, passage.text)
+            for sentence in self._closest_first(passage.text):
+                if amount_in(sentence, self._question.text):
+                    return sentence
         return passage.text
 
     def _shortest_phrase(self, scored: Sequence[Passage]) -> str:
@@ -612,18 +602,13 @@ class _HistoryAnswer:
             "who": lambda line: person_in(line, self._words),
             "where": lambda line: place_in(line, self._words),
         }.get(self._question.kind, lambda _: None)
-        lines = (
-            line
-            for passage in scored[:_LOOKED_AT]
-            for line in self._closest_first(passage.text)
-        )
-        if phrase := next(filter(None, map(find, lines)), None):
-            return phrase
+        for passage in scored[:_LOOKED_AT]:
+            for line in self._closest_first(passage.text):
+                if phrase := find(line):
+                    return phrase
         # Otherwise the new part of the closest sentence.
-        closest = [
-            self._closest_first(passage.text)[0]
-            for passage in scored[: 4 if self._question.several else 1]
-        ]
+        best = scored[: 4 if self._question.several else 1]
+        closest = [self._closest_first(passage.text)[0] for passage in best]
         chunks = (newest_chunk(line, self._words) for line in closest)
         return ", ".join(dict.fromkeys(filter(None, chunks))) or closest[0]
 
@@ -663,17 +648,14 @@ class _HistoryAnswer:
     def _elapsed_time(self) -> str | None:
         """Return the time between two days: those of two events, or of one and the question."""
         question = self._question
-        days = [
-            day
-            for part in _RE.things.split(question.text)
-            if (day := self._day_of(part)) is not None
-        ]
+        days = []
+        for part in _RE.things.split(question.text):
+            day = self._day_of(part)
+            if day is not None:
+                days.append(day)
         if "ago" in question.text or len(days) < 2:
-            days = [
-                day
-                for day in (self._day_of(question.text), question.at or self._today)
-                if day is not None
-            ]
+            ends = (self._day_of(question.text), question.at or self._today)
+            days = [day for day in ends if day is not None]
         if len(days) < 2 or days[0] == days[1]:
             return None
         match = _RE.elapsed.search(question.text)
@@ -692,14 +674,14 @@ class _HistoryAnswer:
         head, _, listed = self._question.text.rpartition("first")
         if not head:  # it asks for the last
             _, _, listed = self._question.text.partition(",")
-        things = [
-            thing
-            for part in re.split(r"\bor\b|,", listed)
-            if len(thing := part.strip(" ?,.:")) > 2
-        ]
-        dated_things = [
-            (day, thing) for thing in things if (day := self._day_of(thing)) is not None
-        ]
+        dated_things = []
+        for part in re.split(r"\bor\b|,", listed):
+            thing = part.strip(" ?,.:")
+            if len(thing) <= 2:
+                continue
+            day = self._day_of(thing)
+            if day is not None:
+                dated_things.append((day, thing))
         if len(dated_things) < 2:
             return None
         return (min if head else max)(dated_things, key=lambda pair: pair[0])[1]

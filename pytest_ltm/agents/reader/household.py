@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from pytest_ltm.agents.reader.notes import (
@@ -77,21 +78,18 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
 
 def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
     """Return the states of something in order; those of the homes if it depends on the home."""
-    value_by_place = {
-        place: value
-        for case_label, place, value in notes.contents("case")
-        if case_label == label
-    }
-    states = notes.contents("state")[::-1]
-    if value_by_place:
-        return [
-            _State(value_by_place[place], day)
-            for state_label, place, day in states
-            if state_label == _HOME and place in value_by_place
-        ]
-    return [
-        _State(value, day) for state_label, value, day in states if state_label == label
-    ]
+    value_by_place: dict[str, str] = {}
+    for case_label, place, value in notes.contents("case"):
+        if case_label == label:
+            value_by_place[place] = value
+    states = []
+    for state_label, value, day in notes.contents("state")[::-1]:
+        if not value_by_place:
+            if state_label == label:
+                states.append(_State(value, day))
+        elif state_label == _HOME and value in value_by_place:
+            states.append(_State(value_by_place[value], day))
+    return states
 
 
 class SharingPeople(
@@ -114,12 +112,7 @@ class SharingPeople(
         sharing = [] if members is None else members.content
         named = _RE.member.findall(turn.text)
         speaker = next((name for name in named if name in sharing), "")
-        matches = (
-            (topic, match)
-            for topic, pattern in _RE["topics"].items()
-            if (match := pattern.search(turn.text))
-        )
-        topic, match = next(matches, ("", None)) if speaker else ("", None)
+        topic, match = _find_topic(turn.text) if speaker else ("", None)
         # Texts with dates are secrets for some of the others, until a day; another
         # ability handles them.
         if match is None or _RE.dated.search(turn.text):
@@ -131,10 +124,14 @@ class SharingPeople(
             return None
         if not _RE.own.search(turn.text):
             return _PRIVATE
-        values = (
-            value
-            for *key, value in notes.contents("of member")
-            if key == [speaker, topic]
-        )
-        value = next(values, "")
-        return f"You told me: {value}" if value else _UNTOLD
+        for *key, value in notes.contents("of member"):
+            if key == [speaker, topic]:
+                return f"You told me: {value}"
+        return _UNTOLD
+
+
+def _find_topic(text: str) -> tuple[str, re.Match[str] | None]:
+    for topic, pattern in _RE["topics"].items():
+        if match := pattern.search(text):
+            return topic, match
+    return "", None

@@ -115,10 +115,10 @@ class Memory:
         """Return all state, for `put_back` on the same memory, without encoding it as JSON."""
         # Shallow copies: the items are never changed in place.
         kinds = (list, set, dict, deque, array)
-        return {
-            name: copy(value) if isinstance(value, kinds) else value
-            for name, value in vars(self).items()
-        }
+        state = {}
+        for name, value in vars(self).items():
+            state[name] = copy(value) if isinstance(value, kinds) else value
+        return state
 
     def put_back(self, state: dict[str, Any]) -> None:
         """Restore what `held` returned."""

@@ -109,11 +109,9 @@ class ReaderNotebook:
         """Yield the visible notes of one kind, newest first."""
         # Lazily: asking the memory may rank all exchanges, and most callers need only
         # the newest.
-        return (
-            note
-            for note in reversed(self._notes.get(kind, ()))
-            if self.sees(note.position)
-        )
+        for note in reversed(self._notes.get(kind, ())):
+            if self.sees(note.position):
+                yield note
 
     def contents(self, kind: str) -> list[Any]:
         """Return the contents of the visible notes of one kind, newest first."""
@@ -154,7 +152,11 @@ class ReaderNotebook:
 
     def lines(self) -> list[str]:
         """Return all notes, one line of JSON each, for `restore`."""
-        return [note.line for notes in self._notes.values() for note in notes]
+        lines = []
+        for notes in self._notes.values():
+            for note in notes:
+                lines.append(note.line)
+        return lines
 
     def restore(self, lines: list[str]) -> None:
         """Replace all notes by those of `lines`."""
@@ -202,11 +204,9 @@ class Patterns:
     def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
         """`parts`: replacements for words in capitals, besides the section's own; alternatives unless a text."""
         self._section = _PATTERNS[section]
-        texts = {
-            name: part if isinstance(part, str) else "|".join(part)
-            for name, part in parts.items()
-        }
-        self._parts = {**self._section, **texts}
+        self._parts = dict(self._section)
+        for name, part in parts.items():
+            self._parts[name] = part if isinstance(part, str) else "|".join(part)
         self._groups: dict[str, Any] = {}
         """The groups compiled so far, by name."""
 
@@ -227,9 +227,10 @@ class Patterns:
             return made_later(lambda: re.compile(flags + self._fill_parts(group)))
         if isinstance(group, list):
             return [self.compile_group(member, flags) for member in group]
-        return {
-            name: self.compile_group(member, flags) for name, member in group.items()
-        }
+        patterns = {}
+        for name, member in group.items():
+            patterns[name] = self.compile_group(member, flags)
+        return patterns
 
     def _fill_parts(self, text: str) -> str:
 
@@ -289,9 +290,10 @@ class Topic:
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
     """Return the match of the first pattern that matches a text."""
-    return next(
-        (match for pattern in patterns if (match := pattern.search(text))), None
-    )
+    for pattern in patterns:
+        if match := pattern.search(text):
+            return match
+    return None
 
 
 @runtime_checkable
@@ -316,18 +318,20 @@ def nearest_line(question: str, lines: Sequence[str]) -> str:
     Of equals the first; "" if there are no lines.
     """
     line_stems = [note_stems(line) for line in lines]
-    spread = Counter(stem for line in line_stems for stem in line)
+    spread = Counter[str]()
+    for stems in line_stems:
+        spread.update(stems)
     question_stems = note_stems(question)
-    likeness = [
-        sum(1 / spread[stem] for stem in line & question_stems) for line in line_stems
-    ]
+    likeness = []
+    for stems in line_stems:
+        likeness.append(sum(1 / spread[stem] for stem in stems & question_stems))
     return lines[likeness.index(max(likeness))] if lines else ""
 
 
 def note_stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's content words, in lower case: a rough key without endings."""
-    return frozenset(
-        word.lower()[:_STEM].removesuffix("s")
-        for word in _WORD.findall(text)
-        if word.lower() not in COMMON["line"]
-    )
+    stems = set()
+    for word in _WORD.findall(text):
+        if word.lower() not in COMMON["line"]:
+            stems.add(word.lower()[:_STEM].removesuffix("s"))
+    return frozenset(stems)

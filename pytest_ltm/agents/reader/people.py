@@ -138,62 +138,54 @@ class ConflictingPersonalInformation(
         asks = turn.text.rstrip().endswith("?")
         for number, forms in enumerate(_HABITS):
             if match := forms[asks].search(turn.text):
-                exception = _RE.occasion.search(turn.text) is not None
-                if value := match[match.lastindex or 0] if match.re.groups else None:
-                    return notes.add(
-                        turn, _HABIT, [number, exception, value], "Good to know."
-                    )
-                habits = notes.contents(_HABIT)
-                return next(
-                    (
-                        f"{value}."
-                        for n, is_exception, value in habits
-                        if (n, is_exception) == (number, exception)
-                    ),
-                    "You have not told me.",
-                )
+                return _respond_to_habit(turn, number, match, notes)
         if not asks:
-            if withdrawn := _RE.withdrawn.search(turn.text):
-                # A withdrawal names its subject, or just the value.
-                subject = withdrawn[1]
-                if subject in _LIFE:
-                    label = subject
-                else:
-                    contents = notes.contents(_KIND)
-                    label = next(
-                        (
-                            label
-                            for label, value in contents
-                            if value == subject.rsplit(maxsplit=1)[-1]
-                        ),
-                        None,
-                    )
-                if label is not None:
-                    notes.add(turn, _KIND, [label, None])
-                return "I will forget that, then." if label else None
-            pairs = (
-                (label, words.search(turn.text)) for label, (words, _) in _LIFE.items()
-            )
-            pair = next(
-                (
-                    (label, match_of_label[match_of_label.lastindex or 0])
-                    for label, match_of_label in pairs
-                    if match_of_label
-                ),
-                None,
-            )
-            if pair is not None and not _RE.rumour.search(turn.text):
-                notes.add(turn, _KIND, list(pair))
-            return None  # it may be about something else, too: others note it as well
-        label = next(
-            (
-                label
-                for label, (_, pattern) in _LIFE.items()
-                if pattern.search(turn.text)
-            ),
-            None,
-        )
-        return _so_now(label, notes) if label else None
+            return _note_life(turn, notes)
+        for label, (_, pattern) in _LIFE.items():
+            if pattern.search(turn.text):
+                return _so_now(label, notes)
+        return None
+
+
+def _respond_to_habit(
+    turn: IncomingTurn, number: int, match: re.Match[str], notes: ReaderNotebook
+) -> str | None:
+    """Note the value of a habit, or answer a question for it."""
+    exception = _RE.occasion.search(turn.text) is not None
+    value = match[match.lastindex or 0] if match.re.groups else None
+    if value:
+        return notes.add(turn, _HABIT, [number, exception, value], "Good to know.")
+    for habit_number, is_exception, habit in notes.contents(_HABIT):
+        if (habit_number, is_exception) == (number, exception):
+            return f"{habit}."
+    return "You have not told me."
+
+
+def _note_life(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    """Note a statement or its withdrawal."""
+    if withdrawn := _RE.withdrawn.search(turn.text):
+        label = _withdrawn_label(withdrawn[1], notes)
+        if label is None:
+            return None
+        notes.add(turn, _KIND, [label, None])
+        return "I will forget that, then."
+    for label, (pattern, _) in _LIFE.items():
+        if match := pattern.search(turn.text):
+            if not _RE.rumour.search(turn.text):
+                notes.add(turn, _KIND, [label, match[match.lastindex or 0]])
+            break
+    return None  # it may be about something else, too: others note it as well
+
+
+def _withdrawn_label(subject: str, notes: ReaderNotebook) -> str | None:
+    """Return the label of what is withdrawn by its subject, or just by its value."""
+    if subject in _LIFE:
+        return subject
+    value = subject.rsplit(maxsplit=1)[-1]
+    for label, noted_value in notes.contents(_KIND):
+        if noted_value == value:
+            return str(label)
+    return None
 
 
 def _so_now(label: str, notes: ReaderNotebook) -> str | None:
@@ -234,32 +226,19 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
         # Oldest first, with their values; None: forgotten on request.
         value_by_fact: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
         if _LEDGER.forget.search(turn.text):
-            named_facts = (
-                fact
-                for fact in value_by_fact
-                if _OWN[fact][1].search(turn.text)
-                or (value_by_fact[fact] or "-") in turn.text
-            )
-            forgotten = next(named_facts, None)
-            return (
-                notes.add(turn, _OWN_FACT, [forgotten, None], "I have forgotten it.")
-                if forgotten
-                else None
-            )
+            for fact, value in value_by_fact.items():
+                if _OWN[fact][1].search(turn.text) or (value or "-") in turn.text:
+                    return notes.add(
+                        turn, _OWN_FACT, [fact, None], "I have forgotten it."
+                    )
+            return None
         if value_by_fact and _LEDGER.all.search(turn.text):
             return f"{', '.join(value for value in value_by_fact.values() if value)}."
         if turn.text.rstrip().endswith("?"):
-            wanted_fact = next(
-                (fact for fact in value_by_fact if _OWN[fact][2].search(turn.text)),
-                None,
-            )
-            return (
-                None
-                if wanted_fact is None
-                else f"{value_by_fact[wanted_fact]}."
-                if value_by_fact[wanted_fact]
-                else _GONE
-            )
+            for fact, value in value_by_fact.items():
+                if _OWN[fact][2].search(turn.text):
+                    return f"{value}." if value else _GONE
+            return None
         for label, (pattern, *_) in _OWN.items():
             if match := pattern.search(turn.text):
                 notes.add(turn, _OWN_FACT, [label, match[match.lastindex or 0]])
@@ -313,11 +292,11 @@ class _Book(Struct, frozen=True):
 
     def total(self, **fields: str) -> int:
         """Return the sum of the gifts with these field values."""
-        return sum(
-            gift["sum"]
-            for gift in self.gifts
-            if all(gift[name] == value for name, value in fields.items())
-        )
+        total = 0
+        for gift in self.gifts:
+            if all(gift[name] == value for name, value in fields.items()):
+                total += gift["sum"]
+        return total
 
 
 class GiftLedger(
@@ -368,8 +347,12 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
         return "I don't know of any gifts."
     if _LEDGER.many.search(text):
         above = _LEDGER.above.search(text)
-        day = _day_number(text)
-        return f"{sum(gift['sum'] > int(above[1]) if above else gift['day'] > day for gift in book.gifts)} gifts."
+        if above:
+            count = sum(gift["sum"] > int(above[1]) for gift in book.gifts)
+        else:
+            day = _day_number(text)
+            count = sum(gift["day"] > day for gift in book.gifts)
+        return f"{count} gifts."
     if _LEDGER.order.search(text):
         gifts = sorted(
             book.gifts,
@@ -401,14 +384,14 @@ def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
         if members:
             return f"{max(members, key=lambda name: book.total(name=name))}."
         return "I don't know."
-    givers = dict.fromkeys(
-        gift["name"] for gift in book.gifts if gift["what"] == purpose
-    )
-    result = [
-        name
-        for name in givers
-        if (book.homes.get(name) == town["town"]) is not bool(town["not"])
-    ]
-    if result:
-        return f"{', '.join(result)}."
+    givers: list[str] = []
+    for gift in book.gifts:
+        name = gift["name"]
+        is_from_town = book.homes.get(name) == town["town"]
+        if gift["what"] != purpose or is_from_town is bool(town["not"]):
+            continue
+        if name not in givers:
+            givers.append(name)
+    if givers:
+        return f"{', '.join(givers)}."
     return "Nobody that I know of."

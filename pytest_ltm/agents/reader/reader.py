@@ -43,9 +43,8 @@ class ReadMessage(NamedTuple):
         translation = words.get(reply) or self.language.reply(reply)
         if translation != reply:
             return translation
-        return "".join(
-            _repeat_sentence(part, words) for part in _SENTENCE.findall(reply)
-        )
+        sentences = _SENTENCE.findall(reply)
+        return "".join(_repeat_sentence(sentence, words) for sentence in sentences)
 
 
 class _WordMeanings:
@@ -88,9 +87,10 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
         return ReadMessage(turn, language, notes)
     parts = [head] if language.own_meaning(head) else _SENTENCE.findall(head)
     meanings = [language.own_meaning(part) or language.meaning(part) for part in parts]
-    text = "".join(
-        part if part[-1:].isspace() else f"{part} " for part in meanings
-    ).rstrip(" ")
+    text = ""
+    for meaning in meanings:
+        text += meaning if meaning[-1:].isspace() else f"{meaning} "
+    text = text.rstrip(" ")
     if not quiz:
         quotes = zip(_QUOTED.findall(text), _QUOTED.findall(head), strict=False)
         for meaning, part in {
@@ -140,11 +140,10 @@ class Reader:
             None if tools is None else self._reply_with_tools(read_message.turn, tools)
         )
         parts = [self._respond(read_message.turn) if acted is None else acted]
-        parts += [
-            text
-            for ability in APPENDING
-            if (text := ability.appendix(read_message.turn, self._notes)) is not None
-        ]
+        for ability in APPENDING:
+            appendix = ability.appendix(read_message.turn, self._notes)
+            if appendix is not None:
+                parts.append(appendix)
         reply = "\n".join(map(read_message.replied, parts))
         self._memory.leave(reply)
         return reply

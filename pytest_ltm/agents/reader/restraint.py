@@ -63,13 +63,14 @@ def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
 def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
     """Return who is paid for those of the things that are still useful; None if unknown."""
     gone_things = [key for kind, key, _ in notes.contents(TOLD) if kind == "gone"]
-    useless = [
-        _RE["needed_for"][thing] for thing in gone_things if thing in _RE["needed_for"]
-    ]
-    useful_things = [thing for thing in things if first_match(useless, thing) is None]
-    values = [
-        value for thing in useful_things for value in _values_of(notes, "paid", thing)
-    ]
+    useless = []
+    for thing in gone_things:
+        if thing in _RE["needed_for"]:
+            useless.append(_RE["needed_for"][thing])
+    values: list[str] = []
+    for thing in things:
+        if first_match(useless, thing) is None:
+            values.extend(_values_of(notes, "paid", thing))
     return f"{' and '.join(values)}." if values else None
 
 
@@ -78,11 +79,10 @@ def _ask_which(relation: str, notes: ReaderNotebook) -> str | None:
 
     None if none is known.
     """
-    places = {
-        key: value
-        for kind, key, value in notes.contents(TOLD)
-        if kind == "relative" and key.startswith(relation)
-    }
+    places: dict[str, str] = {}
+    for kind, key, value in notes.contents(TOLD):
+        if kind == "relative" and key.startswith(relation):
+            places[key] = value
     if len(places) > 1:
         people = (f"{key} in {value}" for key, value in places.items())
         return f"Which one do you mean: your {' or your '.join(people)}?"

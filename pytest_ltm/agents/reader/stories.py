@@ -44,19 +44,20 @@ class SallyAnne(
         said_so = _RE.line.match(turn.text)
         marked = said_so and said_so["mark"]
         line = said_so["line"].strip() if said_so else ""
-        event = next(
-            (
-                [kind, *match.groups()]
-                for kind, pattern in _EVENTS.items()
-                if (match := pattern.match(line))
-            ),
-            None,
-        )
+        event = _parse_event(line)
         if event:
             notes.add(turn, "play", event)
             notes.add(turn, UNDERSTOOD, event)
         # without the mark it may be anything: others note it as well
         return "I see." if marked else None
+
+
+def _parse_event(line: str) -> list[str] | None:
+    """Return the kind of an event and its names; None if the line tells of none."""
+    for kind, pattern in _EVENTS.items():
+        if match := pattern.match(line):
+            return [kind, *match.groups()]
+    return None
 
 
 def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
@@ -119,12 +120,8 @@ class _Play:
         for thing_name, places in self.places.items():
             for puppet in self.present:
                 self.known[puppet, thing_name] = str(places[-1])
-                self.shared.update(
-                    {
-                        (puppet, companion, thing_name): str(places[-1])
-                        for companion in self.present
-                    }
-                )
+                for companion in self.present:
+                    self.shared[puppet, companion, thing_name] = str(places[-1])
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
@@ -166,11 +163,10 @@ class SpyMeeting(
             for note in notes.visible("spy"):
                 newest.setdefault(*note.content)
             labels = {"place": "Where", "time": "When", "item": "Bring"}
-            parts = [
-                f"{label}: {newest[kind]}."
-                for kind, label in labels.items()
-                if kind in newest
-            ]
+            parts = []
+            for kind, label in labels.items():
+                if kind in newest:
+                    parts.append(f"{label}: {newest[kind]}.")
             return " ".join(parts) or "I do not know."
         if _RE.three_senders.search(turn.text):
             return "I am all ears."
@@ -209,32 +205,9 @@ class Restaurant:
                 menu[kind].append(item[1].strip())
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
-            drinks = [
-                name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()
-            ] or menu["drinks"]
-            # The plainest suitable one: a short name without brackets.
-            plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
-            return notes.add(
-                turn, "drink", plainest, f"I would like the {plainest}, please."
-            )
+            return _order_drink(turn, menu["drinks"], notes)
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
-            menu_note = notes.newest("menu")
-            ordered = notes.contents("dish")
-            avoids = _wishes(notes)[1]
-            dishes = menu_note.content["dishes"] if menu_note else ()
-            suitable = (
-                dish_name
-                for dish_name in dishes
-                if dish_name not in turn.text
-                and dish_name not in ordered
-                and avoids not in dish_name
-            )
-            dish = next(suitable, None)
-            return (
-                notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
-                if dish
-                else _UNDECIDED
-            )
+            return _order_dish(turn, notes)
         if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
         if _RE.drank.search(turn.text):
@@ -245,6 +218,28 @@ class Restaurant:
                 else "I am afraid I do not remember."
             )
         return "Thank you."
+
+
+def _order_drink(
+    turn: IncomingTurn, drinks: Sequence[str], notes: ReaderNotebook
+) -> str | None:
+    """Order the plainest suitable drink: a short name without brackets."""
+    wish, _ = _wishes(notes)
+    suitable = [drink for drink in drinks if wish in drink.lower()] or drinks
+    plainest = min(suitable, key=lambda drink: ("(" in drink, len(drink))).lower()
+    return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
+
+
+def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    """Order the first suitable dish that is neither gone nor ordered before."""
+    menu = notes.newest("menu")
+    ordered = notes.contents("dish")
+    _, avoided = _wishes(notes)
+    for dish in menu.content["dishes"] if menu else ():
+        is_left = dish not in turn.text and dish not in ordered
+        if is_left and avoided not in dish:
+            return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
+    return _UNDECIDED
 
 
 def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -448,45 +443,55 @@ def _read_town(text: str) -> dict[str, Any]:
 
 def _choose_ending(notes: ReaderNotebook) -> str:
     pages = notes.contents("book page")
-    options = {
-        note.content["number"]: note.content for note in notes.visible("book option")
-    }
+    options: dict[int, Mapping[str, Any]] = {}
+    for note in notes.visible("book option"):
+        options[note.content["number"]] = note.content
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):
-        # The number of the only option without a contradiction; pages come newest
-        # first.
-        state: dict[tuple[str, str], str] = {}
-        for page in pages:
-            for kind, subject, value in reversed(page.get("facts", ())):
-                state.setdefault((kind, subject), value)
+        return _consistent_ending(options, pages)
+    if pages:
+        return _likely_ending(options, pages)
+    return "I cannot tell."
 
-        def fits(option: Mapping[str, Any]) -> bool:
-            return all(
-                state.get((kind, subject), value) == value
-                for kind, subject, value in option["facts"]
-            )
 
-        fitting = [number for number, option in options.items() if fits(option)]
-        if len(fitting) == 1:
-            return str(fitting[0])
-        return "I cannot tell."
-    # Guess: rarer words count more, and the last page counts as much as all pages
-    # together.
+def _consistent_ending(
+    options: Mapping[int, Mapping[str, Any]], pages: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the number of the only option without a contradiction to the pages."""
+    state: dict[tuple[str, str], str] = {}
+    for page in pages:  # newest first
+        for kind, subject, value in reversed(page.get("facts", ())):
+            state.setdefault((kind, subject), value)
+
+    def fits(option: Mapping[str, Any]) -> bool:
+        for kind, subject, value in option["facts"]:
+            if state.get((kind, subject), value) != value:
+                return False
+        return True
+
+    fitting = [number for number, option in options.items() if fits(option)]
+    if len(fitting) == 1:
+        return str(fitting[0])
+    return "I cannot tell."
+
+
+def _likely_ending(
+    options: Mapping[int, Mapping[str, Any]], pages: Sequence[Mapping[str, Any]]
+) -> str:
+    """Guess: rarer words count more, and the last page counts as much as all pages together."""
     words_of_pages = [frozenset(page.get("words", ())) for page in pages]
     everywhere = frozenset[str]().union(*words_of_pages)
-    words = {
-        number: frozenset(option.get("words", ())) for number, option in options.items()
-    }
-    spread = Counter(word for option in words.values() for word in option)
+    words: dict[int, frozenset[str]] = {}
+    spread = Counter[str]()
+    for number, option in options.items():
+        words[number] = frozenset(option.get("words", ()))
+        spread.update(words[number])
 
     def likeness(number: int) -> float:
-        shares = [
-            sum(1 / spread[word] for word in words[number] & page)
-            for page in (everywhere, *words_of_pages[:1])
-        ]
-        return sum(shares) / (len(words[number]) or 1)
+        share = 0.0
+        for page_words in (everywhere, words_of_pages[0]):
+            share += sum(1 / spread[word] for word in words[number] & page_words)
+        return share / (len(words[number]) or 1)
 
-    if words_of_pages:
-        return str(max(words, key=likeness))
-    return "I cannot tell."
+    return str(max(words, key=likeness))

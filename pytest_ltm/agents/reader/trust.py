@@ -109,11 +109,9 @@ def _is_users(turn: IncomingTurn, thing: str, notes: ReaderNotebook) -> bool:
 
 def _values_of(kind: str, thing: str, notes: ReaderNotebook) -> Iterator[str]:
     """Yield the noted demands for a thing, newest first."""
-    return (
-        value
-        for name, subject, value in notes.contents(WANT)
-        if (name, subject) == (kind, thing)
-    )
+    for name, subject, value in notes.contents(WANT):
+        if (name, subject) == (kind, thing):
+            yield value
 
 
 def _fact(kind: str, thing: str, notes: ReaderNotebook) -> Mapping[str, str]:
