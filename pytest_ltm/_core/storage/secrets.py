@@ -113,12 +113,15 @@ def map_json_texts(
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
     """Return `dumps(value)` of JSON values without secrets; values are redacted only if there are any."""
     text = dumps(value)
-    is_secret = redact_secrets(text) != text
-    if not is_secret and "\\" in text and may_have_credentials(text):
-        # An escape may hide a key: a line break followed by `sk-...` is written as the
-        # word `nsk-...`.
-        plain = "\n".join(_iter_json_texts(value))
-        is_secret = redact_secrets(plain) != plain
+    if not may_have_credentials(text):
+        is_secret = _without_values(text, _KNOWN.forms()) != text
+    else:
+        is_secret = redact_secrets(text) != text
+        if not is_secret and "\\" in text:
+            # An escape may hide a key: a line break followed by `sk-...` is written as
+            # the word `nsk-...`.
+            plain = "\n".join(_iter_json_texts(value))
+            is_secret = redact_secrets(plain) != plain
     return dumps(redacted_data(value)) if is_secret else text
 
 
@@ -602,15 +605,9 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
         _hide_named,
     ),
 ]
-_SIGNS = list(chain.from_iterable(signs for signs, *_ in _PATTERNS))
+_SIGNS = list(dict.fromkeys(chain.from_iterable(signs for signs, *_ in _PATTERNS)))
 _BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
-# Common beginnings of several signs: each search of a text costs time.
-_FEW = ("pass", "private")
-_SIGN_WORDS = [
-    sign
-    for sign in dict.fromkeys(_SIGNS)
-    if not sign.endswith("-") and not sign.startswith(_FEW)
-] + [*_FEW]
+_SIGN_WORDS = [sign for sign in _SIGNS if not sign.endswith("-")]
 
 
 def without_credentials(text: str, stand_in: Callable[[str], str] | None = None) -> str:
@@ -620,12 +617,10 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
     bracket.
     """
     folded = _fold_key(text)
-    words = {word for word in _SIGN_WORDS if word in folded}
-    dashes = _has_dashes(folded)
-    if not words and not dashes:  # nearly every text
+    if not _has_sign(folded):  # nearly every text
         return text
     for signs, pattern, hide in _PATTERNS:
-        if any(_is_there(sign, folded, words, dashes) for sign in signs) and (
+        if any(map(folded.__contains__, signs)) and (
             pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
             text = pattern.sub(
@@ -646,17 +641,6 @@ def _in_its_place(
     return f"{head}{stand_in(secret.removesuffix(after))}{after}"
 
 
-def _is_there(sign: str, folded: str, words: set[str], dashes: bool) -> bool:
-    """Return whether a text contains a sign; a long text is searched for only a few of them."""
-    if sign in words:
-        return True
-    if sign.endswith("-"):
-        looks = dashes
-    else:
-        looks = any(sign.startswith(few) for few in _FEW if few in words)
-    return looks and sign in folded
-
-
 def _may_be_named(text: str) -> bool:
     """Return whether `_MAY_BE_NAMED` matches anywhere in a text, which may be a whole file."""
     for name in _NAMES_BEGIN:
@@ -670,7 +654,10 @@ def _may_be_named(text: str) -> bool:
 
 def may_have_credentials(text: str) -> bool:
     """Cheap pre-check: False means that the text surely contains no credential, escaped or not."""
-    folded = _fold_key(text)
+    return _has_sign(_fold_key(text))
+
+
+def _has_sign(folded: str) -> bool:
     return any(map(folded.__contains__, _SIGN_WORDS)) or _has_dashes(folded)
 
 

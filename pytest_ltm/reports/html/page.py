@@ -114,14 +114,19 @@ def escape_controls(value: Any) -> Any:
 def _dump_redacted(value: object) -> str:
     """Return JSON without secrets and with sanitized texts."""
     dump = partial(json.dumps, separators=(",", ":"), allow_nan=False)
-    # Nearly all texts are harmless, and checking the JSON is faster than walking
-    # through its values.
-    text = dump(value, ensure_ascii=False)
-    is_harmless = text.isprintable() and not _CONTROL.search(text)
-    return dump_json_redacted(value if is_harmless else escape_controls(value), dump)
+    text = dump_json_redacted(value, dump)
+    # Nearly all texts are harmless, and looking at the JSON takes less time than
+    # walking through its values.
+    if not _CONTROL.search(text):
+        return text
+    plain = dump(value, ensure_ascii=False)
+    if plain.isprintable() and not _CONTROL.search(plain):
+        return text
+    return dump_json_redacted(escape_controls(value), dump)
 
 
-# The escapes of JSON for control characters other than line feeds.
+# The escapes of JSON for characters beyond ASCII, and for control characters other than
+# line feeds.
 _CONTROL = re.compile(r"\\[bfrtu]")
 
 
