@@ -73,6 +73,8 @@ def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> 
     config.known_args_namespace = parser.parse_known_args(
         args, namespace=copy.copy(config.option)
     )
+    # pytest has determined it; without it, all parent folders are searched for conftests
+    config.known_args_namespace.confcutdir = arguments.confcutdir
 
 
 def begun_by_controller(latest: Path) -> Mapping[str, Any]:

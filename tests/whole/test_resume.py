@@ -438,6 +438,18 @@ def test_a_run_is_gone_on_with_where_it_was_started(
     refused.stderr.fnmatch_lines(["*was started in *Run it there: cd *"])
 
 
+def test_a_resumed_run_loads_no_conftest_from_above_its_root(
+    pets: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pets.conftest("raise RuntimeError('it is not part of the project')")
+    pets.file(SCENARIOS, "inner/test_it.py")
+    monkeypatch.chdir(pets.path / "inner")
+    first = pets.pytest("--ltm-agent=echo", *RUN)
+    resumed = pets.pytest("--ltm-resume=latest")
+    assert resumed.ret == first.ret == pytest.ExitCode.TESTS_FAILED
+    assert resumed.parseoutcomes() == first.parseoutcomes()
+
+
 def test_a_crash_of_a_plugin_costs_nothing(pets: Project) -> None:
     expected = undisturbed(pets, "bots:Saved")
     pets.conftest(
