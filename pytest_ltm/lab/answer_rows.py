@@ -202,11 +202,10 @@ def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
             raise DatasetError(
                 f"{path}: neither JSON nor JSON lines: {error}"
             ) from error
-        rows = [
-            (f"{path}:{number}", "", _line_value(line))
-            for number, line in enumerate(lines, start=1)
-            if line.strip()
-        ]
+        rows = []
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                rows.append((f"{path}:{number}", "", _line_value(line)))
         events = list(filter(_is_event, rows))
         yield from _join_events(events) if events else rows
         return
@@ -270,11 +269,10 @@ def _packed_rows(raw: bytes, path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield the samples of an Inspect log, which is a zip with a file for each."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
-            files = [
-                file
-                for file in packed.infolist()
-                if file.filename.startswith("samples/")
-            ]
+            files = []
+            for file in packed.infolist():
+                if file.filename.startswith("samples/"):
+                    files.append(file)
             if sum(file.file_size for file in files) > LARGEST:
                 raise DatasetError(
                     f"{path}: it unpacks to more than {LARGEST:,} bytes: split it"
@@ -470,18 +468,9 @@ def _text(row: Row, names: Sequence[str]) -> str:
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     axes: Mapping[str, Any] = row.get("category_axes") or row.get("meta") or {}
-    value = next(
-        (row[name] for name in _NAMES["kind"] if row.get(name) is not None), None
-    )
+    value = _first_value(row, _NAMES["kind"])
     if value is None and isinstance(axes, dict):
-        value = next(
-            (
-                axes[name]
-                for name in (*_NAMES["kind"], "question_type")
-                if axes.get(name) is not None
-            ),
-            None,
-        )
+        value = _first_value(axes, (*_NAMES["kind"], "question_type"))
     value = value[0] if isinstance(value, list) and value else value
     text = (
         str(value if value is not None else "")
@@ -500,6 +489,14 @@ def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     if category := _CATEGORIES.get(text):
         return category.label, category
     return text or "question", None
+
+
+def _first_value(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the value of the first of the names that has one."""
+    for name in names:
+        if fields.get(name) is not None:
+            return fields[name]
+    return None
 
 
 def _judge_of(row: Row) -> str:

@@ -69,9 +69,8 @@ class AskedModel:
     @property
     def cost(self) -> str:
         """The usage in one sentence."""
-        used = ", ".join(
-            f"{count} {name} tokens" for name, count in self.tokens.items()
-        )
+        counts = [f"{count} {name} tokens" for name, count in self.tokens.items()]
+        used = ", ".join(counts)
         return f"{self._name}: {self.calls} calls, {used or f'{self.characters} characters'}"
 
 
@@ -162,11 +161,10 @@ def parse_json_answer(text: str) -> Any:
 
 def prompt_of(templates: Mapping[str, str], step: str, **parts: object) -> str:
     """Return the prompt of a step; parts other than texts are inserted as JSON."""
-    json_parts = {
-        name: json.dumps(part, ensure_ascii=False)
-        for name, part in parts.items()
-        if not isinstance(part, str)
-    }
+    json_parts = {}
+    for name, part in parts.items():
+        if not isinstance(part, str):
+            json_parts[name] = json.dumps(part, ensure_ascii=False)
     return Template(templates[step]).substitute(parts | json_parts, json=_JSON)
 
 

@@ -240,11 +240,10 @@ class Nag(Cheat):
 
     def answer(self, question: str) -> str:
         """Return a reminder."""
-        reminders = [
-            text
-            for text in self.texts
-            if _REMINDER.search(text) and _MOMENT.search(text)
-        ]
+        reminders = []
+        for text in self.texts:
+            if _REMINDER.search(text) and _MOMENT.search(text):
+                reminders.append(text)
         tasks = [text.rpartition(" to ")[2] for text in reminders if " to " in text]
         if not tasks or _REMINDER.search(question):
             return OKAY
@@ -380,11 +379,12 @@ def _grown(
         """Return the Gini impurity left by a question, from the weights of scenarios and filler on both sides."""
         having = (weights[0] * yes[0][question], weights[1] * yes[1][question])
         without = (sides[0] - having[0], sides[1] - having[1])
-        return sum(
-            2 * scenario_weight * filler_weight / (scenario_weight + filler_weight)
-            for scenario_weight, filler_weight in (having, without)
-            if scenario_weight + filler_weight > 0
-        )
+        result = 0.0
+        for scenario_weight, filler_weight in (having, without):
+            weight = scenario_weight + filler_weight
+            if weight > 0:
+                result += 2 * scenario_weight * filler_weight / weight
+        return result
 
     question = min(questions, key=impurity)
     having = [example for example in examples if question in example[0]]

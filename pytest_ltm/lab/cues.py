@@ -73,9 +73,8 @@ class Text(Struct, frozen=True, dict=True):
         tokens = rows = ["^", *words]
         phrases = set(words)
         for more in range(1, _LONGEST):
-            rows = [
-                f"{row} {word}" for row, word in zip(rows, tokens[more:], strict=False)
-            ]
+            pairs = zip(rows, tokens[more:], strict=False)
+            rows = [f"{row} {word}" for row, word in pairs]
             phrases.update(rows)
         return frozenset(phrases - {"^"})
 
@@ -96,9 +95,8 @@ class CueRecall(Struct, frozen=True):
     @property
     def lift_over_chance(self) -> tuple[float, ...]:
         """The recalls relative to chance."""
-        return tuple(
-            recall / share for recall, share in zip(self.recalls, SHARES, strict=True)
-        )
+        pairs = zip(self.recalls, SHARES, strict=True)
+        return tuple(recall / share for recall, share in pairs)
 
 
 # Score, text, and whether it is sought, in descending order of score.
@@ -119,21 +117,29 @@ def rank_by_cues(
     part = {group: number % folds for number, group in enumerate(groups)}
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
-    candidates = [
-        CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts
-    ]
+    candidates = _candidates(texts, sought)
     all_counts = CueCounts.count_cues(candidates)
     ranked = []
     for fold in range(folds):
-        fold_candidates = [
-            entry for entry in candidates if part[entry.text.group] == fold
-        ]
+        fold_candidates = []
+        for candidate in candidates:
+            if part[candidate.text.group] == fold:
+                fold_candidates.append(candidate)
         score = detector(
             all_counts.subtract_counts(CueCounts.count_cues(fold_candidates))
         )
         scored = [(score(entry), entry.text, entry.sought) for entry in fold_candidates]
         ranked.append(tuple(sorted(scored, key=lambda entry: -entry[0])))
     return tuple(ranked)
+
+
+def _candidates(
+    texts: Sequence[Text], sought: Callable[[Text], bool]
+) -> list[CueCandidate]:
+    candidates = []
+    for text in texts:
+        candidates.append(CueCandidate(text, text.phrases, text.shape, sought(text)))
+    return candidates
 
 
 def all_cues(counts: CueCounts) -> Callable[[CueCandidate], float]:
@@ -211,11 +217,10 @@ class CueCounts(Struct, frozen=True):
 
     def telling(self, least: int = 1) -> list[Cue]:
         """Return the cues typical of sought texts that occur in at least `least` of them, most informative first."""
-        often = [
-            cue
-            for cue, count in self.sought.items()
-            if count >= least and self.weight(cue) > 0
-        ]
+        often = []
+        for cue, count in self.sought.items():
+            if count >= least and self.weight(cue) > 0:
+                often.append(cue)
         return sorted(often, key=lambda cue: (-self.information_gain(cue), cue))
 
 
@@ -223,17 +228,16 @@ def best_cues(
     texts: Sequence[Text], sought: Callable[[Text], bool], limit: int
 ) -> tuple[str, ...]:
     """Return the most informative cues of sought texts with their counts, none of them part of another."""
-    counts = CueCounts.count_cues(
-        [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
-    )
+    counts = CueCounts.count_cues(_candidates(texts, sought))
     cues: list[Cue] = []
     for cue in counts.telling(_OFTEN):
         if len(cues) < limit and not any(cue in had or had in cue for had in cues):
             cues.append(cue)
-    return tuple(
-        f"{cue!r} {counts.sought[cue]} of {counts.texts[0]}, {counts.unsought[cue]} else"
-        for cue in cues
-    )
+    lines = []
+    for cue in cues:
+        line = f"{cue!r} {counts.sought[cue]} of {counts.texts[0]}"
+        lines.append(f"{line}, {counts.unsought[cue]} else")
+    return tuple(lines)
 
 
 def _log_likelihood(count: int, of: int, share: float) -> float:

@@ -81,9 +81,9 @@ class CharacterLearner:
         self._weights = dict[str, float]()
         self._bias = 0.0
         label_counts = Counter(is_filler for _, is_filler in lessons)
-        shares = {
-            side: len(lessons) / (2 * count) for side, count in label_counts.items()
-        }
+        shares = {}
+        for side, count in label_counts.items():
+            shares[side] = len(lessons) / (2 * count)
         rows = [(character_features(text), is_filler) for text, is_filler in lessons]
         rng = random.Random(seed)
         for _ in range(_ROUNDS):

@@ -225,9 +225,7 @@ def _read_collection(
         elif all(name in record for name in _DEFINITION) and isinstance(
             record["script"], list
         ):
-            scripts[str(record["path"])] = [
-                str(message) for message in record["script"]
-            ]
+            scripts[str(record["path"])] = list(map(str, record["script"]))
         elif is_named:
             fields = ", ".join(name for name in _RESULT if name not in record)
             raise DatasetError(
@@ -454,11 +452,11 @@ class PublishedTranscript(Struct, frozen=True, kw_only=True):
 
     def tokens_of(self, keep: Callable[[Exchange], bool]) -> int:
         """Return the tokens of some of the exchanges."""
-        return sum(
-            exchange.message_tokens + exchange.reply_tokens
-            for exchange in self.exchanges
-            if keep(exchange)
-        )
+        tokens = 0
+        for exchange in self.exchanges:
+            if keep(exchange):
+                tokens += exchange.message_tokens + exchange.reply_tokens
+        return tokens
 
 
 def number_exchanges(
@@ -504,14 +502,8 @@ def build_transcript(
     numbers = {exchange: number for number, exchange in enumerate(ordered)}
     questions = {}
     for name, log in logs.items():
-        scored: list[int] = []
-        # backwards from the end of the log: the scored question was asked last
-        for reply in reversed(rows[name].responses):
-            places = range(scored[-1] if scored else len(log))
-            scored += [
-                place for place in reversed(places) if log[place].reply == reply
-            ][:1]
-        questions[name] = tuple(numbers[log[place]] for place in reversed(scored))
+        scored = _scored_places(log, rows[name].responses)
+        questions[name] = tuple(numbers[log[place]] for place in scored)
     parts: list[tuple[str, Kind, str, str, datetime]] = []
     for logged in ordered:
         kind: Kind = "filler" if logged.filler else "say"
@@ -521,6 +513,20 @@ def build_transcript(
     return PublishedTranscript(
         exchanges=number_exchanges(parts, count), questions=questions
     )
+
+
+def _scored_places(
+    log: Sequence[_LoggedExchange], responses: Sequence[str]
+) -> list[int]:
+    """Return the places of the scored replies in a log, in order."""
+    scored: list[int] = []
+    # backwards from the end of the log: the scored question was asked last
+    for reply in reversed(responses):
+        for place in reversed(range(scored[-1] if scored else len(log))):
+            if log[place].reply == reply:
+                scored.append(place)
+                break
+    return scored[::-1]
 
 
 def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
@@ -604,10 +610,21 @@ def published_conversation(
     ordered = sorted(
         rows, key=lambda row: (scenario_name(row), natural_sort_key(row.example))
     )
-    examples = {
-        f"{scenario_name(row)}/{safe_label(row.example)}": row for row in ordered
-    }
+    examples = {}
+    for row in ordered:
+        examples[f"{scenario_name(row)}/{safe_label(row.example)}"] = row
     talk = build_transcript(examples, count)
+    planned = []
+    results = []
+    for name, row in examples.items():
+        planned.append(
+            PlannedExample(
+                scenario=scenario_name(row),
+                example=safe_label(row.example),
+                version=PUBLISHED,
+            )
+        )
+        results.append(_example_result(agent, bench, name, row, talk))
     return conversation_of(
         ConversationName(agent, bench.span_label, bench.trial),
         first.agent,
@@ -618,19 +635,9 @@ def published_conversation(
         plan={
             "filler": {PUBLISHED: first.benchmark},
             "judge": PUBLISHED,
-            "examples": tuple(
-                PlannedExample(
-                    scenario=scenario_name(row),
-                    example=safe_label(row.example),
-                    version=PUBLISHED,
-                )
-                for row in examples.values()
-            ),
+            "examples": tuple(planned),
         },
-        rows=[
-            _example_result(agent, bench, name, row, talk)
-            for name, row in examples.items()
-        ],
+        rows=results,
     )
 
 
@@ -717,6 +724,14 @@ def _example_result(
     if row.manual:
         reason = f"amended by hand: {reason}"
     ruled = row.automatic or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
+    questions = []
+    for exchange_number in talk.questions.get(name, ()):
+        exchange = exchanges[exchange_number]
+        questions.append(
+            QuestionResult(
+                number=exchange_number, text=exchange.message, answer=exchange.reply
+            )
+        )
     return ScenarioResult(
         scenario=ours,
         example=example,
@@ -733,14 +748,7 @@ def _example_result(
         overrun=spanned and (row.span or 0) > (bench.span or 0),
         tokens=talk.tokens_of(lambda exchange: exchange.by == name),
         skills=SKILLS.get(ours, ()),
-        questions=tuple(
-            QuestionResult(
-                number=exchange_number,
-                text=exchanges[exchange_number].message,
-                answer=exchanges[exchange_number].reply,
-            )
-            for exchange_number in talk.questions.get(name, ())
-        ),
+        questions=tuple(questions),
         automatic=ruled if row.manual else None,
     )
 

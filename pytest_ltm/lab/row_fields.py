@@ -68,11 +68,9 @@ def _items_of(value: Any) -> Sequence[tuple[str, Any]]:
 
 
 def _is_entered(value: Any, name: str) -> bool:
-    if not isinstance(value, list) or not any(
-        isinstance(member, dict) for member in value
-    ):
+    if not isinstance(value, list) or _ENTERED.isdisjoint(words_of(name)):
         return False
-    return not _ENTERED.isdisjoint(words_of(name))
+    return any(isinstance(member, dict) for member in value)
 
 
 class RowFields:
@@ -81,19 +79,19 @@ class RowFields:
     def __init__(self, row: Mapping[str, Any]) -> None:
         leaves = leaves_of(row)
         self.question = _ranked(leaves, "question")
-        self.texts = [
-            leaf.value
-            for leaf in leaves
-            if isinstance(leaf.value, str) and leaf not in self.question
-        ]
+        self.texts = []
+        for leaf in leaves:
+            if isinstance(leaf.value, str) and leaf not in self.question:
+                self.texts.append(leaf.value)
         self.gold = _ranked(leaves, "gold")
         self.reply = _ranked(leaves, "reply")
         self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
         self.error = [leaf for leaf in _ranked(leaves, "error") if leaf.value]
         # a bare `answer` is the expected one next to another answer, and vice versa
-        bare = [
-            leaf for leaf in leaves if leaf.words == ("answer",) and not leaf.around
-        ]
+        bare = []
+        for leaf in leaves:
+            if leaf.words == ("answer",) and not leaf.around:
+                bare.append(leaf)
         if bare and self.reply and bare[0] not in self.reply:
             self.gold += bare
         elif bare and self.gold:
@@ -130,11 +128,9 @@ def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
     around = leaf.around
     if not _APART.isdisjoint(words) and role not in ("grade", "error"):
         return None
-    rival_ranks = (
-        _word_rank(rival, words, around) for rival in _ROLES[role]["yields to"]
-    )
-    if any(rank is not None for rank in rival_ranks):
-        return None
+    for rival in _ROLES[role]["yields to"]:
+        if _word_rank(rival, words, around) is not None:
+            return None
     if role == "grade" and leaf.words[-1:] == ("answer",):
         return None
     rank = _word_rank(role, words, around)
@@ -167,15 +163,20 @@ def text_in(value: Any) -> str | None:
         return str(value)
     if isinstance(value, list) and value:
         messages = [member for member in value if isinstance(member, dict)]
-        user_messages = [
-            member for member in messages if member.get("role") in ("user", "human")
-        ]
         if messages:
-            return text_in((user_messages or messages)[-1].get("content"))
+            return text_in(_last_of_user(messages).get("content"))
         return text_in(value[0])
     if isinstance(value, dict):
         return text_in(value.get("text") or value.get("content"))
     return None
+
+
+def _last_of_user(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the last message of a user; the last of all if none is a user's."""
+    for message in messages[::-1]:
+        if message.get("role") in ("user", "human"):
+            return message
+    return messages[-1]
 
 
 def holds_one_text(leaf: Leaf) -> bool:
@@ -218,11 +219,11 @@ def published_grade(fields: RowFields) -> float | None:
         return None
     best = fields.grade[0]
     # several judgments of one answer are siblings
-    alike = [
-        leaf
-        for leaf in fields.grade
-        if leaf.path[:-1] == best.path[:-1] and leaf.words[:-1] == best.words[:-1]
-    ]
+    alike = []
+    for leaf in fields.grade:
+        is_sibling = leaf.path[:-1] == best.path[:-1]
+        if is_sibling and leaf.words[:-1] == best.words[:-1]:
+            alike.append(leaf)
     if not all(leaf.words[-1].isdigit() for leaf in alike):
         alike = [best]
     grades = [grade for leaf in alike if (grade := grade_in(leaf.value)) is not None]

@@ -52,11 +52,11 @@ def play_rows(
 
 def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
     """Return the examples that count (lost ones as 0): all but the skipped ones."""
-    return [
-        (spec, row)
-        for spec, row in rows
-        if row.cause not in {"", "requires"} or row.scored
-    ]
+    counting = []
+    for spec, row in rows:
+        if row.cause not in {"", "requires"} or row.scored:
+            counting.append((spec, row))
+    return counting
 
 
 def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
@@ -76,9 +76,8 @@ def aligned_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a table with columns of equal width, for a terminal."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
-        yield "  ".join(
-            text.ljust(width) for text, width in zip(row, widths, strict=True)
-        ).rstrip()
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip()
 
 
 def markdown_lines(table: Table) -> Iterator[str]:

@@ -83,9 +83,8 @@ def answer_mutants(
         return
     if content_stems(other_answer) & content_stems(right):  # both might be right
         other_answer = "a green kettle"
-    person_named = next(
-        person for person in _PEOPLE if person not in f"{question} {right}".lower()
-    )
+    asked = f"{question} {right}".lower()
+    person_named = next(person for person in _PEOPLE if person not in asked)
     yield from _fill_texts("data set", gold=right, other=other_answer, who=person_named)
     numbers = _NUMBER.findall(right)
     for number in numbers:
@@ -143,18 +142,22 @@ def of_answer(
     if row["type"] == "5" or row["type"].startswith("abstention"):
         yield from invented_answers(row.get("trap", "Turku"))
         return
-    golds = (
-        str(other_row["answer"]).strip().rstrip(".")
-        for other_row in other_rows
-        if other_row["type"] == row["type"]
-        and other_row["set"] == row["set"]
-        and other_row["question"] != row["question"]
-    )
-    another = next(
-        (gold for gold in golds if gold.lower() != str(row["answer"]).lower()),
-        "a green kettle",
-    )
+    another = _other_answer(row, other_rows)
     yield from answer_mutants(row["question"], str(row["answer"]), another)
+
+
+def _other_answer(
+    row: Mapping[str, Any], other_rows: Iterable[Mapping[str, Any]]
+) -> str:
+    """Return the answer to another question of the same type and data set."""
+    for other_row in other_rows:
+        is_alike = other_row["type"] == row["type"] and other_row["set"] == row["set"]
+        if not is_alike or other_row["question"] == row["question"]:
+            continue
+        gold = str(other_row["answer"]).strip().rstrip(".")
+        if gold.lower() != str(row["answer"]).lower():
+            return gold
+    return "a green kettle"
 
 
 # --- The answers expected by each evaluator.
@@ -180,9 +183,11 @@ def _makes(*evaluators: str, of_several: bool = False) -> Callable[[_Maker], _Ma
 
 
 def _wrong_candidates(expected: str, candidates: Sequence[str]) -> list[str]:
-    return [
-        candidate for candidate in candidates if candidate.lower() != expected.lower()
-    ]
+    wrong = []
+    for candidate in candidates:
+        if candidate.lower() != expected.lower():
+            wrong.append(candidate)
+    return wrong
 
 
 @_makes("PicksOption")
@@ -338,13 +343,14 @@ def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     groups = [group[0] for group in args["expected"]]
     wrong_keywords = [group[0] for group in args.get("others", ())] or ["trumpet"]
+    pairs = zip(groups, wrong_keywords * 3, strict=False)
+    either = "; ".join(
+        f"{keyword} or {wrong_keyword}" for keyword, wrong_keyword in pairs
+    )
     return _fill_templates(
         "DecodesMessages",
         listed=", ".join([*groups, *wrong_keywords]),
-        either="; ".join(
-            f"{keyword} or {wrong_keyword}"
-            for keyword, wrong_keyword in zip(groups, wrong_keywords * 3, strict=False)
-        ),
+        either=either,
         swapped=", ".join([*groups[:-1], wrong_keywords[0]]),
         left=", ".join(groups[:-1]),
         denied=". ".join(f"It is not {keyword}" for keyword in groups),
@@ -564,13 +570,11 @@ _SILENCE = "You have not told me that."
 def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers; the others rightly reveal nothing."""
     golds = [gold for gold in args["expected"] if gold]
-    rivals = [
-        candidates
-        for gold, candidates in zip(
-            args["expected"], args.get("others", ()), strict=False
-        )
-        if gold
-    ]
+    rivals = []
+    pairs = zip(args["expected"], args.get("others", ()), strict=False)
+    for gold, candidates in pairs:
+        if gold:
+            rivals.append(candidates)
     if not golds:
         return
     silence = [_SILENCE] * len(args["expected"])
@@ -594,10 +598,9 @@ def _with_refusals(
 @_makes("ShowsRestraint", of_several=True)
 def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers; the others ask back, as they should."""
-    counter_questions = [
-        f"Which one do you mean: {' or '.join(candidates)}?"
-        for candidates in args["others"]
-    ]
+    counter_questions = []
+    for candidates in args["others"]:
+        counter_questions.append(f"Which one do you mean: {' or '.join(candidates)}?")
     golds = [gold for gold in args["expected"] if gold]
     rows = zip(args["expected"], args["others"], strict=True)
     rivals = [candidates for gold, candidates in rows if gold]
@@ -612,9 +615,9 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers, and of those that keep a secret."""
     # The question alone names the owner: "for your neighbour it is ..." may well be
     # right.
-    yield from (
-        mutant for mutant in _withheld_mutants(args) if mutant[0] != "another subject"
-    )
+    for mutation, answers in _withheld_mutants(args):
+        if mutation != "another subject":
+            yield mutation, answers
     if all(args["expected"]):
         return  # nothing leaks if everything may be told
     questions = []

@@ -164,13 +164,11 @@ class AgreementReport(Struct):
             versions[version] += tally
             if version in REPRODUCED[self.scoring]:
                 totals[dataset] += tally
-        judged = {
-            "by_version": {name: versions[name].counts() for name in sorted(versions)},
-            "datasets": {
-                name: {**totals[name].counts(), "by_version": by_version}
-                for name, by_version in by_dataset.items()
-            },
-        }
+        rows = {}
+        for name, by_version in by_dataset.items():
+            rows[name] = {**totals[name].counts(), "by_version": by_version}
+        by_version = {name: versions[name].counts() for name in sorted(versions)}
+        judged = {"by_version": by_version, "datasets": rows}
         datasets: dict[str, dict[str, Any]] = {}
         for (dataset, version), tally in sorted(self.tallies.items()):
             datasets.setdefault(dataset, {})[version] = {
@@ -297,10 +295,10 @@ def _directions_evaluator(_row: Row, expected: Any, scoring: Scoring) -> Evaluat
     legs = LEG.findall(str(expected[0]))
     if not legs:
         raise _Unreadable("the true directions cannot be read")
-    route = tuple(
-        (float(km), direction.lower(), place) for _, km, direction, place in legs
-    )
-    return evaluators.LeadsTo(legs[0][0], route, scoring)
+    route = []
+    for _, km, direction, place in legs:
+        route.append((float(km), direction.lower(), place))
+    return evaluators.LeadsTo(legs[0][0], tuple(route), scoring)
 
 
 def _restaurant_evaluator(row: Row, _expected: Any, scoring: Scoring) -> Evaluator:

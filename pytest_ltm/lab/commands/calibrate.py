@@ -208,12 +208,14 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     def suite_means(self, agent: str) -> dict[str, float]:
         """Return an agent's mean in each of our scenarios that it played, 0 to 1."""
-        means = {
-            name: mean_or_none(self.ours[spec, name])
-            for spec, name in sorted(self.ours)
-            if spec == agent
-        }
-        return {name: mean for name, mean in means.items() if mean is not None}
+        means = {}
+        for spec, name in sorted(self.ours):
+            if spec != agent:
+                continue
+            mean = mean_or_none(self.ours[spec, name])
+            if mean is not None:
+                means[name] = mean
+        return means
 
     def earnings_pair(
         self, agent: str, scenario: str
@@ -243,10 +245,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
                     f"{earned} of {len(self.scenarios)}: more than {limit:.2f} apart"
                 )
         for name in sorted({scenario for _, scenario in self.ours}):
-            best = max(
-                mean_or_none(self.ours.get((agent, name), ())) or 0.0
-                for agent in (READER, ORACLE)
-            )
+            marks = [self.ours.get((agent, name), ()) for agent in (READER, ORACLE)]
+            best = max(mean_or_none(scores) or 0.0 for scores in marks)
             if best < FULL_MARKS:
                 texts.append(
                     f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {best:.2f}"
@@ -276,13 +276,12 @@ class Calibration(Struct, frozen=True, kw_only=True):
             }
         agents = {}
         for agent in (*self.controls, READER):
-            rows = {
-                name: marks(*self.earnings_pair(agent, name)) for name in self.scenarios
-            }
-            for name, row in rows.items():
-                row["examples"] = [
-                    len(side[agent, name]) for side in (self.theirs, self.ours)
-                ]
+            rows = {}
+            for name in self.scenarios:
+                row = marks(*self.earnings_pair(agent, name))
+                sides = (self.theirs, self.ours)
+                row["examples"] = [len(side[agent, name]) for side in sides]
+                rows[name] = row
             agents[agent] = {"scenarios": rows, "total": marks(*self.totals(agent))}
         return {
             "span": self.span,
@@ -361,10 +360,12 @@ def calibration_points(calibration: Calibration, agent: str) -> Table:
 
 
 def _mark_cells(theirs: IntervalEstimate, ours: IntervalEstimate) -> list[str]:
-    cells = [
-        f"{estimate.value:5.2f} [{estimate.interval.low:.2f} to {estimate.interval.high:.2f}]"
-        for estimate in (theirs, ours)
-    ]
+    cells = []
+    for estimate in (theirs, ours):
+        interval = estimate.interval
+        cells.append(
+            f"{estimate.value:5.2f} [{interval.low:.2f} to {interval.high:.2f}]"
+        )
     gain = ours - theirs
     ends = f"[{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]"
     return [*cells, f"{gain.value:+.2f} {ends}"]

@@ -97,9 +97,8 @@ def options_in(message: str) -> list[str]:
     items = list_items(message) or message.splitlines()[1:]
     if len(items) > 1:
         return items
-    clauses = [
-        clause for clause in re.split(r"(?<=[.!?:;])\s", message) if " or " in clause
-    ]
+    sentences = re.split(r"(?<=[.!?:;])\s", message)
+    clauses = [sentence for sentence in sentences if " or " in sentence]
     if clauses:
         return [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])]
     return []
@@ -139,10 +138,9 @@ class Policy(Struct, frozen=True):
         )
 
     def __str__(self) -> str:
-        kinds = [
-            f"{guess.name} to {kind or 'statements'!r}"
-            for kind, guess in self.by_kind.items()
-        ]
+        kinds = []
+        for kind, guess in self.by_kind.items():
+            kinds.append(f"{guess.name} to {kind or 'statements'!r}")
         return ", ".join(
             [*kinds, f"else {self.otherwise.name}" if kinds else self.otherwise.name]
         )
@@ -159,12 +157,13 @@ class FloorSearch:
         )
         name = entry.name
         generate = self._marker["generate"]
-        rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
-        definitions = (generate(rng, dict(entry.parameters)) for rng in rngs)
-        self._examples = [
-            PlannedExample(scenario=name, example="0", definition=definition)
-            for definition in definitions
-        ]
+        self._examples = []
+        for seed in range(LEARNED + HELD):
+            rng = definition_rng(seed, 0, name, "0")
+            definition = generate(rng, dict(entry.parameters))
+            self._examples.append(
+                PlannedExample(scenario=name, example="0", definition=definition)
+            )
 
     @property
     def declared(self) -> float:
@@ -196,13 +195,12 @@ class FloorSearch:
 
     def _points(self, policy: Policy, *, held_out: bool = False) -> float:
         examples = self._examples[LEARNED:] if held_out else self._examples[:LEARNED]
-        verdicts = [
-            self._play(example, policy.reply).endings[example.key].verdict
-            for example in examples
-        ]
-        return sum(
-            verdict.value for verdict in verdicts if isinstance(verdict, Score)
-        ) / len(verdicts)
+        points = []
+        for example in examples:
+            verdict = self._play(example, policy.reply).endings[example.key].verdict
+            if isinstance(verdict, Score):
+                points.append(verdict.value)
+        return sum(points) / len(examples)
 
     def _play(self, example: PlannedExample, agent: object) -> Played:
         return run_conversation(
@@ -406,10 +404,9 @@ class CheatCell(Struct, frozen=True, kw_only=True):
         of = len(self.marks)
         least = round(sum(self.marks))
         chance = self.floor
-        upper_tail = (
-            math.comb(of, k) * chance**k * (1 - chance) ** (of - k)
-            for k in range(least, of + 1)
-        )
+        upper_tail = []
+        for k in range(least, of + 1):
+            upper_tail.append(math.comb(of, k) * chance**k * (1 - chance) ** (of - k))
         return sum(upper_tail) < CHANCE_LEVEL
 
     @property
@@ -485,19 +482,18 @@ class Attack(Struct, frozen=True, kw_only=True):
     def cheats(self) -> list[str]:
         """The agents that floors apply to: all but the padded ones and their unaided versions."""
         unaided = {unaided_spec(spec) for spec in self.specs}
-        return [
-            spec
-            for spec in self.specs
-            if spec not in unaided and not unaided_spec(spec)
-        ]
+        specs = []
+        for spec in self.specs:
+            if spec not in unaided and not unaided_spec(spec):
+                specs.append(spec)
+        return specs
 
     def total(self, agent: str, span: str) -> tuple[float, int]:
         """Return an agent's points at a span, and the number of scenarios that they cover."""
-        points = [
-            cell.points
-            for cell in self.cells.values()
-            if (cell.agent, cell.span) == (agent, span)
-        ]
+        points = []
+        for cell in self.cells.values():
+            if (cell.agent, cell.span) == (agent, span):
+                points.append(cell.points)
         return sum(points), len(points)
 
     def gain(self, agent: str, span: str) -> float:
@@ -511,19 +507,18 @@ class Attack(Struct, frozen=True, kw_only=True):
     @property
     def broken_limits(self) -> list[str]:
         """A sentence for each broken limit."""
-        above = [
-            cell
-            for cell in self.cells.values()
-            if cell.agent in self.cheats and cell.exceeds_floor
-        ]
+        above = []
+        for cell in self.cells.values():
+            if cell.agent in self.cheats and cell.exceeds_floor:
+                above.append(cell)
         by_place = group_by(above, lambda cell: (cell.agent, cell.scenario))
         broken = []
         for (agent, scenario), cells in by_place.items():
-            points = ", ".join(
-                f"{score_text(cell.points)} {span_place(cell.span)}" for cell in cells
-            )
+            points = []
+            for cell in cells:
+                points.append(f"{score_text(cell.points)} {span_place(cell.span)}")
             broken.append(
-                f"{agent} earns {points} in {scenario}, whose floor is {score_text(cells[0].floor)}"
+                f"{agent} earns {', '.join(points)} in {scenario}, whose floor is {score_text(cells[0].floor)}"
             )
         for spec in filter(unaided_spec, self.specs):
             unaided = unaided_spec(spec)

@@ -127,11 +127,9 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
         for place, session in enumerate(record.sessions):
             if session.id in cited:
                 session_places.append(place / len(record.sessions))
-            turn_places += [
-                position / len(session.turns)
-                for position, turn in enumerate(session.turns)
-                if turn.has_answer
-            ]
+            for position, turn in enumerate(session.turns):
+                if turn.has_answer:
+                    turn_places.append(position / len(session.turns))
     figures = {"questions": f"{types.total():,}"}
     for name, number in sorted(types.items()):
         figures[f"questions, {name}"] = f"{number:,}"

@@ -130,18 +130,7 @@ def import_answers(arguments: Namespace) -> int:
         )
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if arguments.json:
-        rows = [
-            {
-                "where": ruled_answer.answer.where,
-                "kind": ruled_answer.answer.kind,
-                "verdict": ruled_answer.ruling.verdict,
-                "reason": ruled_answer.ruling.reason,
-                "f1": ruled_answer.answer.official_f1,
-                "grade": ruled_answer.answer.grade,
-                "differs": ruled_answer.differs,
-            }
-            for ruled_answer in ruled
-        ]
+        rows = [_ruled_fields(ruled_answer) for ruled_answer in ruled]
         sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
         sentence = comparison_sentence(ruled)
         print(
@@ -188,6 +177,19 @@ def import_answers(arguments: Namespace) -> int:
     return 0
 
 
+def _ruled_fields(ruled_answer: RuledAnswer) -> dict[str, Any]:
+    answer = ruled_answer.answer
+    return {
+        "where": answer.where,
+        "kind": answer.kind,
+        "verdict": ruled_answer.ruling.verdict,
+        "reason": ruled_answer.ruling.reason,
+        "f1": answer.official_f1,
+        "grade": answer.grade,
+        "differs": ruled_answer.differs,
+    }
+
+
 # --- Rules and grades compared
 
 
@@ -200,23 +202,22 @@ def _groups_of(
     )
     judges = group_by(ruled, lambda ruled_answer: ruled_answer.answer.judge)
     if len(judges) > 1:
-        yield from (
-            (f"judge {name or 'unknown'}", mine) for name, mine in judges.items()
-        )
+        for name, mine in judges.items():
+            yield f"judge {name or 'unknown'}", mine
     yield "all", ruled
 
 
 def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
     """Return counts by verdict and means; LoCoMo's own mean uses F1s rounded to three places."""
     verdicts = Counter(ruled_answer.ruling.verdict for ruled_answer in mine)
-    f1s = [
-        round(f1, 3)
-        for ruled_answer in mine
-        if (f1 := ruled_answer.answer.official_f1) is not None
-    ]
-    grades = [
-        ruled_answer.passed for ruled_answer in mine if ruled_answer.passed is not None
-    ]
+    f1s = []
+    grades = []
+    for ruled_answer in mine:
+        f1 = ruled_answer.answer.official_f1
+        if f1 is not None:
+            f1s.append(round(f1, 3))
+        if ruled_answer.passed is not None:
+            grades.append(ruled_answer.passed)
     return {
         "rows": len(mine),
         "right": verdicts["yes"],
@@ -272,9 +273,8 @@ def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
     yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
     for name, mine in _groups_of(ruled):
         sums = _sums_of(mine)
-        counts = "".join(
-            f"{sums[verdict]:>7,}" for verdict in ("rows", "right", "wrong", "open")
-        )
+        columns = ("rows", "right", "wrong", "open")
+        counts = "".join(f"{sums[column]:>7,}" for column in columns)
         f1 = "-" if sums["f1"] is None else f"{sums['f1']:.3f}"
         judge = "-" if sums["judge"] is None else f"{100 * sums['judge']:.0f} %"
         yield f"{name[:28]:<28}{counts}{f1:>7}{judge:>7}{sums['differ']:>8,}"
@@ -323,21 +323,16 @@ def answer_conversations(
             WHOLE,
             f"0.{safe_label(group or 'all')}",
         )
-        scenarios = [
-            re.sub(r"\W", "_", ruled_answer.answer.kind) for ruled_answer in mine
-        ]
-        questions: list[tuple[str, Kind, str, str, datetime]] = [
-            (
-                f"{scenario}/{number}",
-                "ask",
-                ruled_answer.answer.question or ruled_answer.answer.id,
-                ruled_answer.answer.reply,
-                START,
+        scenarios: list[str] = []
+        questions: list[tuple[str, Kind, str, str, datetime]] = []
+        for position, ruled_answer in enumerate(mine):
+            answer = ruled_answer.answer
+            scenario = re.sub(r"\W", "_", answer.kind)
+            scenarios.append(scenario)
+            question = answer.question or answer.id
+            questions.append(
+                (f"{scenario}/{position}", "ask", question, answer.reply, START)
             )
-            for number, (scenario, ruled_answer) in enumerate(
-                zip(scenarios, mine, strict=True)
-            )
-        ]
         exchanges = number_exchanges(questions, count)
         examples = []
         rows = []
@@ -389,11 +384,10 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
         plan = Plan.from_json(
             conversation.plan(), where=f"{conversation.path.name}/plan.json"
         )
-        definitions = {
-            example.key: example.definition
-            for example in plan.examples
-            if example.version == RULE
-        }
+        definitions = {}
+        for example in plan.examples:
+            if example.version == RULE:
+                definitions[example.key] = example.definition
         for row in conversation.result.scenarios:
             if (definition := definitions.get(row.id)) is None or not row.questions:
                 continue
@@ -442,6 +436,10 @@ def _row(
         "published_f1": answer.f1,
         PUBLISHED_GRADE: answer.grade,
     }
+    metrics = []
+    for figure, value in figures.items():
+        if value is not None:
+            metrics.append(ExampleMetric(figure, value))
     return ScenarioResult(
         scenario=scenario,
         example=str(exchange.number),
@@ -463,9 +461,5 @@ def _row(
                 number=exchange.number, text=exchange.message, answer=exchange.reply
             ),
         ),
-        metrics=tuple(
-            ExampleMetric(name, value)
-            for name, value in figures.items()
-            if value is not None
-        ),
+        metrics=tuple(metrics),
     )

@@ -82,11 +82,11 @@ def import_published(arguments: Namespace) -> int:
             raise ConfigurationError(
                 f"--ref: no results of branch {ref!r}. Choose from {', '.join(branches)}"
             )
+    refs = arguments.ref or branches
     published_results = [
         row
         for row in all_results
-        if row.benchmark.startswith(arguments.benchmark)
-        and row.ref in (arguments.ref or branches)
+        if row.benchmark.startswith(arguments.benchmark) and row.ref in refs
     ]
     if not published_results:
         names = ", ".join(sorted({row.benchmark for row in all_results}))
@@ -128,14 +128,18 @@ def published_run(
         if conversation.seconds is not None:
             key = conversation.result.agent, conversation.result.span_label
             seconds[key] = seconds.get(key, 0.0) + conversation.seconds
-    durations = ((*key, CallDurations(total=total)) for key, total in seconds.items())
-    paces = tuple(
-        Pace(agent=agent, span_label=span, asking=asking)
-        for agent, span, asking in durations
-    )
+    paces = []
+    for (agent, span), total in seconds.items():
+        asking = CallDurations(total=total)
+        paces.append(Pace(agent=agent, span_label=span, asking=asking))
     results = tuple(conversation.result for conversation in conversations)
     return RunResult(
-        **{"run_id": "published", "conversations": results, "paces": paces, **fields}
+        **{
+            "run_id": "published",
+            "conversations": results,
+            "paces": tuple(paces),
+            **fields,
+        }
     )
 
 
@@ -150,11 +154,12 @@ def import_conversations(
     labels = agent_labels((row.benchmark, row.agent) for row in rows)
     # without transcripts there is nothing to count, and a tokenizer loads slowly
     count = token_counter(TOKENIZER).count if any(row.log for row in rows) else len
-    by_key = by_conversation(rows).items()
-    return [
-        published_conversation(mine, labels[key[1]], count, stats.get(key))
-        for key, mine in by_key
-    ]
+    conversations = []
+    for key, mine in by_conversation(rows).items():
+        conversations.append(
+            published_conversation(mine, labels[key[1]], count, stats.get(key))
+        )
+    return conversations
 
 
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
@@ -212,9 +217,9 @@ def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
 def table_lines(run: RunResult) -> list[str]:
     """Return the totals as a text table of agents by memory spans, those with most spans first."""
     entries = imported_totals(run)
-    span_by_label = {
-        conversation.span_label: conversation.span for conversation in run.conversations
-    }
+    span_by_label = {}
+    for conversation in run.conversations:
+        span_by_label[conversation.span_label] = conversation.span
     # isolated first, older versions last
     spans = sorted(
         span_by_label, key=lambda text: ("." in text, span_by_label[text] or 0, text)
@@ -314,11 +319,10 @@ def write_published_run(
             )
             if conversation.talk.exchanges:
                 chain = Chain()
-                text = "".join(
-                    chain.seal_line(events.encode_event(event))
-                    for event in _published_events(conversation)
-                )
-                (folder / "journal.jsonl").write_bytes(text.encode())
+                lines = []
+                for event in _published_events(conversation):
+                    lines.append(chain.seal_line(events.encode_event(event)))
+                (folder / "journal.jsonl").write_bytes("".join(lines).encode())
                 result = replace(result, journal=chain.head)
             write_results(folder / "results.json", result)
         summary = summary_json(run, pytest_ltm_version=own_version(), seed=0, plan={})

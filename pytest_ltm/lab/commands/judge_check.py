@@ -358,10 +358,8 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
     for row in report.rows:
         if row.contradicts_label or row.passed is None:
             verdict = {True: "passed", False: "failed", None: "unscored"}[row.passed]
-            texts = [
-                clip_text(one_line(text), _WIDTH)
-                for text in (row.item.answer, row.item.subject, row.reason)
-            ]
+            fields = (row.item.answer, row.item.subject, row.reason)
+            texts = [clip_text(one_line(field), _WIDTH) for field in fields]
             kind = row.item.kind.replace("_", " ")
             yield f"{verdict} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
 
@@ -370,6 +368,10 @@ def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]
     """Return everything as JSON values."""
     kappa = report.kappa
     rates = {name: rate.as_json() for name, rate in report.rates.items()}
+    kinds = {}
+    for kind, should_pass in KINDS.items():
+        if kind in rates:
+            kinds[kind] = {"should_pass": should_pass, "wrong": rates[kind]}
     return {
         "items": len(report.rows),
         **{name.replace("-", "_"): rates[name] for name in _TOTALS},
@@ -377,10 +379,6 @@ def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]
             "value": kappa.value,
             "interval": kappa.interval and [kappa.interval.low, kappa.interval.high],
         },
-        "kinds": {
-            kind: {"should_pass": KINDS[kind], "wrong": rates[kind]}
-            for kind in KINDS
-            if kind in rates
-        },
+        "kinds": kinds,
         "breaches": list(breaches),
     }

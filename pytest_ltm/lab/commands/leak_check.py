@@ -182,10 +182,7 @@ class LeakCheckInput(Struct, frozen=True):
             texts = chain.from_iterable(map(self._history_texts, paths))
             return {HISTORIES: list(dict.fromkeys(texts))}
         marked_texts: list[tuple[Text, bool]] = []
-        if all(
-            path.is_dir() and text not in built_in_names()
-            for text, path in zip(sources, paths, strict=True)
-        ):
+        if all(map(_is_folder, sources)):
             with study_folder("leak-check") as folder:
                 for place in pool_definitions(map(DefinitionsFolder, paths), folder):
                     marked_texts += self._play_texts(
@@ -317,10 +314,10 @@ def longmemeval_sessions(path: Path) -> Iterator[_Session]:
         kinds = ("abstention" if record.abstention else record.type,)
         for session in record.sessions:
             cited = kinds if holds_evidence(session, record) else ()
-            turns = [
-                (turn.content, f"{turn.role}, {{}}", kinds * bool(turn.has_answer))
-                for turn in session.turns
-            ]
+            turns = []
+            for turn in session.turns:
+                kinds_of_turn = kinds * bool(turn.has_answer)
+                turns.append((turn.content, f"{turn.role}, {{}}", kinds_of_turn))
             yield record.id, cited, turns
 
 
@@ -343,12 +340,20 @@ def locomo_sessions(path: Path) -> Iterator[_Session]:
             yield sample.id, tuple(session_kinds), turns
 
 
+def _is_folder(source: str) -> bool:
+    return Path(source).is_dir() and source not in built_in_names()
+
+
 def _suites_and_tests(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the named suites, and the test files."""
-    suites = [
-        text for text in names if text in built_in_names() or text.endswith(SUFFIX)
-    ]
-    return suites, [text for text in names if text not in suites]
+    suites = []
+    tests = []
+    for name in names:
+        if name in built_in_names() or name.endswith(SUFFIX):
+            suites.append(name)
+        else:
+            tests.append(name)
+    return suites, tests
 
 
 def _seed_words(names: Sequence[str], seed: int) -> list[str]:
@@ -456,12 +461,14 @@ class CueTable(Struct, frozen=True):
             self.theirs[ALL_SUITES].recalls,
             strict=True,
         )
-        return [
-            f"{self.name}, {share:.0%} of the words find {ours:.1%} of the evidence, in the reference {theirs:.1%}: "
-            f"more than {LIMIT} times as much"
-            for share, ours, theirs in pairs
-            if ours > LIMIT * theirs
-        ]
+        sentences = []
+        for share, ours, theirs in pairs:
+            if ours > LIMIT * theirs:
+                found = f"{share:.0%} of the words find {ours:.1%} of the evidence"
+                sentences.append(
+                    f"{self.name}, {found}, in the reference {theirs:.1%}: more than {LIMIT} times as much"
+                )
+        return sentences
 
     def rows(self) -> list[list[str]]:
         """Return the table, starting with its head."""
@@ -494,16 +501,16 @@ class CueTable(Struct, frozen=True):
         shares = [f"{share:.0%}" for share in SHARES]
 
         def fields(recalls: Mapping[str, CueRecall]) -> dict[str, Any]:
-            return {
-                kind: {
+            rows = {}
+            for kind, recall in recalls.items():
+                rows[kind] = {
                     "evidence": recall.evidence,
                     "recall": dict(zip(shares, recall.recalls, strict=True)),
                     "lift": dict(zip(shares, recall.lift_over_chance, strict=True)),
                     "order": recall.order,
                     "cues": recall.cues,
                 }
-                for kind, recall in recalls.items()
-            }
+            return rows
 
         return {
             "name": self.name,

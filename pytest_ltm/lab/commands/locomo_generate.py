@@ -146,17 +146,17 @@ def _conversation_size(arguments: Namespace, rng: random.Random) -> Size:
 
 
 def _from_templates(arguments: Namespace) -> list[dict[str, Any]]:
-    conversations = [
-        generate_conversation(name, _conversation_size(arguments, rng), rng)
-        for name, rng in _conversations(arguments)
-    ]
+    conversations = []
+    for name, rng in _conversations(arguments):
+        size = _conversation_size(arguments, rng)
+        conversations.append(generate_conversation(name, size, rng))
     records = [conversation.as_json() for conversation in conversations]
     _write_json(arguments.output, records)
     if arguments.graph:
-        graphs = [
-            {"sample_id": conversation.id, **conversation.world.as_json()}
-            for conversation in conversations
-        ]
+        graphs = []
+        for conversation in conversations:
+            graph = conversation.world.as_json()
+            graphs.append({"sample_id": conversation.id, **graph})
         _write_json(arguments.graph, graphs)
     return records
 
@@ -239,13 +239,15 @@ def _begun_items(path: Path, content: str) -> list[dict[str, Any]]:
         raise DatasetError(
             f"{path}: exists, but cannot be continued: {error}. Name another file"
         ) from error
-    if not isinstance(data, list) or not all(
-        isinstance(item, dict) and "sample_id" in item for item in data
-    ):
+    if not isinstance(data, list) or not all(map(_is_sample, data)):
         raise DatasetError(
             f"{path}: exists, but is not a list of {content}. Name another file"
         )
     return data
+
+
+def _is_sample(item: Any) -> bool:
+    return isinstance(item, dict) and "sample_id" in item
 
 
 # --- locomo-check
@@ -275,10 +277,8 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     faults: list[str] = []
     for number, record in enumerate(records):
         try:
-            faults += [
-                f"{record['sample_id']}: {sentence}"
-                for sentence in conversation_faults(record)
-            ]
+            sentences = list(conversation_faults(record))
+            faults += [f"{record['sample_id']}: {sentence}" for sentence in sentences]
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # whatever people wrote into it
             problem = f"a field is missing or not of its kind ({describe_error(error)})"

@@ -92,12 +92,7 @@ def paraphrase_suite(arguments: Namespace) -> int:
     with study_folder("paraphrase") as folder:
         original = folder / "own"
         able = _play_solvers(solvers, options, original)
-        # equal for each solver
-        played = sorted(original.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
-        sources = {
-            f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
-            for path in played
-        }
+        sources = _definition_files(original)
         if not arguments.keep_unchecked:
             sources = {place: path for place, path in sources.items() if able[place].by}
         if not sources:
@@ -117,10 +112,7 @@ def paraphrase_suite(arguments: Namespace) -> int:
                         ).encode(),
                     )
             print(model.cost, file=sys.stderr)
-        hashes = {
-            place: hashlib.sha256(read_regular(path)).hexdigest()
-            for place, path in sources.items()
-        }
+        hashes = {place: _hash_file(path) for place, path in sources.items()}
         solutions = _play_solvers(
             solvers,
             [f"--ltm-definitions={arguments.output.resolve()}", *options],
@@ -137,17 +129,14 @@ def paraphrase_suite(arguments: Namespace) -> int:
     dropped = {} if arguments.keep_unchecked else wrong
     for place in dropped:
         (arguments.output / f"{place}{_ENDING}").unlink()
-    digests = {
-        place: digest for place, digest in hashes.items() if place not in dropped
-    }
+    digests = {place: hashes[place] for place in hashes if place not in dropped}
+    unchecked = {place: wrong[place] for place in wrong if place in digests}
     fields = {
         **header,
         "made": wall_time().isoformat(timespec="seconds"),
         "sources": digests,
         "checked by": checked_by,
-        "unchecked": {
-            place: reason for place, reason in wrong.items() if place in digests
-        },
+        "unchecked": unchecked,
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }
     write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
@@ -158,6 +147,18 @@ def paraphrase_suite(arguments: Namespace) -> int:
     for place, reason in (fields["unchecked"] | fields["dropped"]).items():
         print(f"  {place}: {reason}")
     return not digests
+
+
+def _definition_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a played suite's definitions by their places, equal for each solver."""
+    sources = {}
+    for path in sorted(folder.glob(f"runs/*/*/definitions/*/*{_ENDING}")):
+        sources[f"{path.parent.name}/{path.name.removesuffix(_ENDING)}"] = path
+    return sources
+
+
+def _hash_file(path: Path) -> str:
+    return hashlib.sha256(read_regular(path)).hexdigest()
 
 
 # --- The solvers
@@ -189,10 +190,10 @@ def _play_solvers(
 
 def _why_unchecked(original: Solution, reworded: Solution) -> str:
     """Return why it could not be checked that the gold can still be found."""
-    failures = (
-        f"{spec} no longer finds the gold: {reworded.reasons.get(spec, 'not played')}"
-        for spec in original.by
-    )
+    failures = []
+    for spec in original.by:
+        reason = reworded.reasons.get(spec, "not played")
+        failures.append(f"{spec} no longer finds the gold: {reason}")
     return "; ".join(failures) or _UNREAD
 
 
@@ -275,29 +276,26 @@ def reword_definition(
 
 def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
     """Return the reworded messages; ValueError with the fault."""
-    is_list_of_texts = isinstance(value, list) and all(
-        isinstance(text, str) and text.strip() for text in value
-    )
+    is_list_of_texts = isinstance(value, list) and all(map(_is_text, value))
     require(
         is_list_of_texts and len(value) == len(messages),
         f"it must be a list of {len(messages)} texts.",
     )
     for text, message in zip(value, messages, strict=True):
-        missing = [
-            part for part in message.fixed if part.casefold() not in text.casefold()
-        ]
+        plain = text.casefold()
+        missing = [part for part in message.fixed if part.casefold() not in plain]
         missing += sorted(message.keys - distinctive_stems(text))
         require(
             not missing, f"{text[:60]!r} has lost {missing} of {message.text[:60]!r}."
         )
     require(len(set(value)) == len(value), "two messages are the same.")
-    same = [
-        text
-        for text, message in zip(value, messages, strict=True)
-        if text == message.text
-    ]
-    require(not same, f"{same[:1]} is in the same words.")
+    for text, message in zip(value, messages, strict=True):
+        require(text != message.text, f"{[text]} is in the same words.")
     return list(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def distinctive_stems(text: str) -> frozenset[str]:

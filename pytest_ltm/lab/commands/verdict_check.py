@@ -240,9 +240,10 @@ class VerdictCheckReport(Struct):
 
     def open_by_reason(self) -> Iterator[str]:
         """Yield the undecided replies grouped by reason, most frequent first."""
-        undecided = [
-            verdict for verdict in self.verdicts if verdict.outcome == "undecided"
-        ]
+        undecided = []
+        for verdict in self.verdicts:
+            if verdict.outcome == "undecided":
+                undecided.append(verdict)
         groups = group_by(undecided, lambda verdict: verdict.reason)
         for reason in sorted(groups, key=lambda reason: -len(groups[reason])):
             yield f"open: {len(groups[reason])} x {reason}"
@@ -253,13 +254,13 @@ class VerdictCheckReport(Struct):
         """Return the counts as JSON values."""
         mutants = Counter(mutant.mutation for mutant in self.mutants)
         passed = Counter(mutant.mutation for mutant in self.passed_mutants())
+        rows = {}
+        for mutation, count in sorted(mutants.items()):
+            rows[mutation] = {"rows": count, "passed": passed[mutation]}
         return {
             "kinds": self.by_kind(),
             "total": count_outcomes(self.verdicts),
-            "mutants": {
-                mutation: {"rows": count, "passed": passed[mutation]}
-                for mutation, count in sorted(mutants.items())
-            },
+            "mutants": rows,
         }
 
     def table(self) -> Iterator[str]:
@@ -372,9 +373,8 @@ _RECALLED = 6
 def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _rule_row(row)[:2]
     texts = filter(None, _texts(row.get("args", row.get("answer"))))
-    recalled = " ".join(
-        f"I told you that it is {text}." for text in islice(texts, _RECALLED)
-    )
+    facts = [f"I told you that it is {text}." for text in islice(texts, _RECALLED)]
+    recalled = " ".join(facts)
     for name, template in dress_templates().items():
         dress = partial(
             dress_up,

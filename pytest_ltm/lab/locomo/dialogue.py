@@ -154,12 +154,13 @@ class Generated(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the conversation in the form of a LoCoMo file."""
         world = self.world
-        qa = [
-            question_record(
-                question.category, question.text, question.gold, question.evidence
+        qa = []
+        for question in self.questions:
+            qa.append(
+                question_record(
+                    question.category, question.text, question.gold, question.evidence
+                )
             )
-            for question in self.questions
-        ]
         turns = []
         events = []
         observations = []
@@ -176,9 +177,8 @@ class Generated(Struct, frozen=True):
                 f"{' and '.join(world.speakers)} talked at {format_locomo_date(day)}."
             )
             for turn in session:
-                notes[turn.speaker] += [
-                    [note, turn.id] for note in _turn_notes(world, turn)
-                ]
+                for note in _turn_notes(world, turn):
+                    notes[turn.speaker].append([note, turn.id])
                 for reveal in turn.reveals:
                     if reveal.role == HAPPENED:
                         summary += f" {_event_statement(world, reveal)}"

@@ -6,7 +6,6 @@ import random
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from math import inf, log
 from typing import NamedTuple
 
@@ -146,9 +145,9 @@ class _Speaker:
         remarks = self._told_in_passing(outline, drafts)
         for place, draft in enumerate(drafts):
             text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"
-            caption = draft.caption or "".join(
-                remark.caption for remark in remarks[place]
-            )
+            caption = draft.caption
+            if not caption:
+                caption = "".join(remark.caption for remark in remarks[place])
             reaction = self._varied("photos_seen")  # drawn in any case
             more = [reaction] if has_photo else []
             more += [remark.text for remark in remarks[place]]
@@ -166,9 +165,9 @@ class _Speaker:
             ) > _LEAST_ASIDE:
                 more.insert(0, self._varied("asides", max_words=missing * 2))
             text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
-            reveals = chain.from_iterable(
-                line.reveals for line in (draft, *remarks[place])
-            )
+            reveals = [*draft.reveals]
+            for remark in remarks[place]:
+                reveals += remark.reveals
             yield _DraftTurn(text, caption, tuple(reveals))
 
     def _told_in_passing(
@@ -178,13 +177,8 @@ class _Speaker:
         remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
         for half, speaker_number in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
-            events = [
-                event
-                for event in self._world.events
-                if event.beside
-                and event.session == outline.number
-                and event.who == self._world.speakers[speaker_number]
-            ]
+            speaker = self._world.speakers[speaker_number]
+            events = self._aside_events(outline.number, speaker)
             self._rng.shuffle(places)
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(events):
@@ -192,25 +186,30 @@ class _Speaker:
                 neighbours: list[_DraftTurn] = []
                 for near in (place, place - 1, place + 1):
                     neighbours += [drafts[near], *remarks[near]]
-                photo = not any(
-                    draft.caption for draft in (drafts[place], *remarks[place])
-                )
+                captions = [draft.caption for draft in (drafts[place], *remarks[place])]
                 spoken = "\n".join(draft.text for draft in neighbours)
-                # one detail that needs no question; one whose sentence is nearby is
-                # skipped for another
-                kind = tellable_kinds()[event.kind]
-                able = [
-                    detail for detail in kind.details if photo or not detail.caption
-                ]
-                answers = [
-                    self._answer(event, detail)
-                    for detail in (self._rng.choice(able), *able)
-                ]
-                fresh = [
-                    answer for answer in answers if not _repeats(answer.text, spoken)
-                ]
-                remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
+                remarks[place] += self._remark(event, spoken, photo=not any(captions))
         return remarks
+
+    def _aside_events(self, session: int, speaker: str) -> list[Event]:
+        """Return the events that a speaker mentions only in passing in a session."""
+        events = []
+        for event in self._world.events:
+            if event.beside and event.session == session and event.who == speaker:
+                events.append(event)
+        return events
+
+    def _remark(self, event: Event, spoken: str, *, photo: bool) -> list[_DraftTurn]:
+        """Return an event's opening, and one detail that needs no question.
+
+        One whose sentence is nearby is skipped for another.
+        """
+        kind = tellable_kinds()[event.kind]
+        able = [detail for detail in kind.details if photo or not detail.caption]
+        details = [self._rng.choice(able), *able]
+        answers = [self._answer(event, detail) for detail in details]
+        fresh = [answer for answer in answers if not _repeats(answer.text, spoken)]
+        return [self._opening(event, kind, ""), *fresh[:1]]
 
     def _varied(self, purpose: str, max_words: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
@@ -233,12 +232,11 @@ class _Speaker:
         if not remaining:
             sentences = load_texts("talk")[purpose]
             remaining.extend(self._rng.sample(sentences, len(sentences)))
-        fresh = [
-            place
-            for place, sentence in enumerate(remaining)
-            if sentence not in self._recent
-        ]
-        text = remaining.pop(fresh[-1] if fresh else -1)
+        chosen = -1
+        for place, sentence in enumerate(remaining):
+            if sentence not in self._recent:
+                chosen = place
+        text = remaining.pop(chosen)
         self._recent.append(text)
         return text
 

@@ -111,9 +111,7 @@ def check_events(
     earliest = first
     ids = set()
     for number, event in enumerate(value, start=1):
-        is_complete = isinstance(event, dict) and all(
-            isinstance(event.get(name), str) for name in ("id", "date", "event")
-        )
+        is_complete = isinstance(event, dict) and _has_texts(event)
         require(
             is_complete, f"event {number} must have the texts `id`, `date` and `event`."
         )
@@ -140,6 +138,10 @@ def check_events(
         ids.add(event["id"])
     require(len(ids) == len(value), "two events have the same id.")
     return list(value)
+
+
+def _has_texts(event: Mapping[str, Any]) -> bool:
+    return all(isinstance(event.get(name), str) for name in ("id", "date", "event"))
 
 
 def check_list(value: Any) -> list[Any]:
@@ -304,11 +306,10 @@ def question_fault(
     """Return the fault of a question, or "". `asked_questions`: the texts of existing ones."""
     if not isinstance(question, dict) or question.get("category") not in LABELS:
         return f"has no category of {', '.join(LABELS)}"
-    if not all(
-        isinstance(question.get(name), str) and question[name].strip()
-        for name in ("question", "answer")
-    ):
-        return "lacks a question or an answer"
+    for name in ("question", "answer"):
+        text = question.get(name)
+        if not isinstance(text, str) or not text.strip():
+            return "lacks a question or an answer"
     if question["question"] in asked_questions:
         return "has been asked"
     evidence = question.get("evidence")
@@ -343,31 +344,31 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
     if _word_share(question["question"], answer) == 1:
         return "gives its answer away"
-    answering = {
-        name: turn
-        for name, turn in turns.items()
-        if _word_share(_all_said(turn), answer) == 1
-    }
+    answering = {}
+    for name, turn in turns.items():
+        if _word_share(_all_said(turn), answer) == 1:
+            answering[name] = turn
     if category is Category.ADVERSARIAL:
-        # the person asked about must not have said so themselves
-        speakers_asked_about = [
-            name for name in speakers if name in question["question"]
-        ]
-        if len(speakers_asked_about) == 1 and any(
-            turn["speaker"] == speakers_asked_about[0] for turn in cited
-        ):
-            return (
-                f"is adversarial, but its evidence is said by {speakers_asked_about[0]}"
-            )
-        own_turns = [
-            name
-            for name, turn in answering.items()
-            if turn["speaker"] in speakers_asked_about
-        ]
-        return f"is adversarial, but {own_turns[0]} may answer it" if own_turns else ""
+        asked_about = [name for name in speakers if name in question["question"]]
+        return _adversarial_fault(asked_about, cited, answering)
     elsewhere = [name for name, turn in answering.items() if turn not in cited]
     hidden = not elsewhere or category is not Category.SINGLE_HOP
     return "" if hidden else f"is answered without its evidence, by {elsewhere[0]}"
+
+
+def _adversarial_fault(
+    asked_about: Sequence[str],
+    cited: Sequence[_Turn],
+    answering: Mapping[str, _Turn],
+) -> str:
+    # the person asked about must not have said so themselves
+    cited_speakers = {turn["speaker"] for turn in cited}
+    if len(asked_about) == 1 and asked_about[0] in cited_speakers:
+        return f"is adversarial, but its evidence is said by {asked_about[0]}"
+    for name, turn in answering.items():
+        if turn["speaker"] in asked_about:
+            return f"is adversarial, but {name} may answer it"
+    return ""
 
 
 def _all_said(turn: _Turn) -> str:
@@ -407,10 +408,11 @@ class _Draft(Struct):
 
     def observations(self, number: int) -> dict[str, list[list[str]]]:
         """Return the facts that the speakers stated about themselves in a session, as each recorded them."""
-        return {
-            speaker: self.reflections[number][speaker]["observations"][speaker]
-            for speaker in self.speakers
-        }
+        reflections = self.reflections[number]
+        observations = {}
+        for speaker in self.speakers:
+            observations[speaker] = reflections[speaker]["observations"][speaker]
+        return observations
 
     def facts(self, by: str = "") -> list[str]:
         """Return the observations of all sessions, newest last: one speaker's, or each one's about themselves."""
@@ -446,10 +448,10 @@ def write_with_model(
     """
     first, second = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
-    if personas or graph:
-        first, second = [
-            str(persona["name"]) for persona in personas
-        ] or graph_speakers(graph or {})
+    if personas:
+        first, second = (str(persona["name"]) for persona in personas)
+    elif graph:
+        first, second = graph_speakers(graph)
     draft = _Draft((first, second))
     draft.personas |= {str(persona["name"]): dict(persona) for persona in personas}
     if graph:
@@ -528,9 +530,9 @@ def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
     """Return the two speakers of a graph; ValueError for any other number."""
     speakers = []
     if isinstance(graph.get("speakers"), list):
-        speakers = [
-            name for name in graph["speakers"] if isinstance(name, str) and name
-        ]
+        for name in graph["speakers"]:
+            if isinstance(name, str) and name:
+                speakers.append(name)
     require(
         len(set(speakers)) == len(speakers) == 2,
         "`speakers` must be two different names.",
@@ -548,21 +550,18 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     personas = graph.get("personas", {})
     listed = graph.get("events")
     require(isinstance(personas, dict), "`personas` must be by speaker.")
-    draft.personas = {
-        persona: check_persona(personas[persona])
-        for persona in personas
-        if persona in speakers
-    } | draft.personas
+    checked_personas = {}
+    for persona in personas:
+        if persona in speakers:
+            checked_personas[persona] = check_persona(personas[persona])
+    draft.personas = checked_personas | draft.personas
     require(isinstance(listed, list), "`events` must be a list.")
     events: list[Any] = listed  # type: ignore[assignment]  # `require` has seen that it is one
-    strangers = [
-        event
-        for event in events
-        if not isinstance(event, dict) or event.get("who") not in speakers
-    ]
-    require(
-        not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}."
-    )
+    for event in events:
+        require(
+            isinstance(event, dict) and event.get("who") in speakers,
+            f"an event is not about one of the two: {[event]!s:.80}.",
+        )
     for speaker in speakers:
         own_events = []
         start = f"{speaker}/"
@@ -662,6 +661,12 @@ def _write_session(
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
+    memory = {}
+    for speaker in scene.order:
+        memory[speaker] = {
+            "summaries": scene.summaries[speaker],
+            "facts": scene.facts[speaker][-_REMEMBERED:],
+        }
     prompt = step_prompt(
         "session",
         one=scene.order[0],
@@ -669,13 +674,7 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
         personas=scene.personas,
         when=scene.when,
         news=scene.news,
-        memory={
-            speaker: {
-                "summaries": scene.summaries[speaker],
-                "facts": scene.facts[speaker][-_REMEMBERED:],
-            }
-            for speaker in scene.order
-        },
+        memory=memory,
         count=scene.turns,
     )
     return written_by(
@@ -697,27 +696,27 @@ def _events_since(
     until = outline.moment.date() + timedelta(outline is plan[-1])
     news: dict[str, list[str]] = {}
     for speaker in draft.speakers:
-        news[speaker] = [
-            f"{event['date']}: {event['event']}"
-            for event in draft.events[speaker]
-            if since <= event["date"] < until.isoformat()
-        ]
+        news[speaker] = []
+        for event in draft.events[speaker]:
+            if since <= event["date"] < until.isoformat():
+                news[speaker].append(f"{event['date']}: {event['event']}")
     return news
 
 
 def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the record of the conversation, without questions that later turns made answerable."""
-    # a later turn may answer a question that was meant to be unanswerable
-    qa = [
-        question_record(
+    qa = []
+    for question in draft.questions:
+        # a later turn may answer a question that was meant to be unanswerable
+        if question_fault(question, draft.turns, draft.speakers, ()):
+            continue
+        record = question_record(
             LABELS[question["category"]],
             question["question"],
             question["answer"],
             list(dict.fromkeys(question["evidence"])),
         )
-        for question in draft.questions
-        if not question_fault(question, draft.turns, draft.speakers, ())
-    ]
+        qa.append(record)
     events = []
     for outline in plan:
         entry: dict[str, Any] = {}
@@ -725,9 +724,8 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
             entry[speaker] = [text.partition(": ")[2] for text in news]
         events.append({**entry, "date": written_day(outline.moment)})
     dates = [outline.moment for outline in plan]
-    observations = [
-        draft.observations(number) for number in range(len(draft.reflections))
-    ]
+    numbers = range(len(draft.reflections))
+    observations = [draft.observations(number) for number in numbers]
     summaries = [row[draft.speakers[0]]["summary"] for row in draft.reflections]
     return conversation_record(
         name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries
@@ -737,17 +735,21 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
 # --- Faults in a file edited by people.
 
 
+def _session_numbers(conversation: Mapping[str, Any]) -> list[int]:
+    numbers = []
+    for name in conversation:
+        if re.fullmatch(r"session_\d+", name):
+            numbers.append(int(name.split("_")[1]))
+    return sorted(numbers)
+
+
 def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of a conversation in a loadable file, with their places."""
     conversation = record["conversation"]
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
     turns: dict[str, _Turn] = {}
     former = None
-    for number in sorted(
-        int(name.split("_")[1])
-        for name in conversation
-        if re.fullmatch(r"session_\d+", name)
-    ):
+    for number in _session_numbers(conversation):
         moment = read_date(conversation.get(f"session_{number}_date_time", ""))
         if moment is None or (former and moment <= former):
             yield f"session_{number}_date_time: is no date, or not after the session before"

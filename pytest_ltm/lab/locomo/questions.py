@@ -89,9 +89,9 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
     def happened_facts(self) -> Iterator[FactMention]:
         """Yield events and states without their details."""
-        return (
-            mention for (_, kind), mention in self.facts.items() if kind == HAPPENED
-        )
+        for (_, kind), mention in self.facts.items():
+            if kind == HAPPENED:
+                yield mention
 
     def is_mentioned(self, words: str, by: str | None = None) -> bool:
         """Whether the words occur in a turn or caption (of that speaker), in any case."""
@@ -111,23 +111,22 @@ class MentionedFacts(Struct, frozen=True, dict=True):
     def pools(self) -> Mapping[str, str]:
         """The pool of each theme that was mentioned."""
         lines = load_storylines()
-        themed = (
-            fact.event for fact in self.happened_facts() if "theme" in fact.event.roles
-        )
-        return {
-            event.roles["theme"]: lines[event.kind.partition("/")[0]].theme
-            for event in themed
-        }
+        pools = {}
+        for mention in self.happened_facts():
+            event = mention.event
+            if "theme" in event.roles:
+                storyline = lines[event.kind.partition("/")[0]]
+                pools[event.roles["theme"]] = storyline.theme
+        return pools
 
 
 def question_slots(event: Event) -> dict[str, str]:
     """Return the values that a question about the event may name."""
-    slots = {
-        name: event.roles[name]
-        for name in ("theme", "new", "job")
-        if name in event.roles
-    }
-    return {"who": event.who, **slots}
+    slots = {"who": event.who}
+    for name in ("theme", "new", "job"):
+        if name in event.roles:
+            slots[name] = event.roles[name]
+    return slots
 
 
 def third_person_value(value: str) -> str:
@@ -179,31 +178,21 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _make_question(
                 Category.TEMPORAL, question, tellings, phrase_meaning(value, today)
             )
-        if any(
-            detail.role == role and detail.question == SINCE for detail in kind.details
-        ):
+        details = [detail for detail in kind.details if detail.question == SINCE]
+        if role in [detail.role for detail in details]:
             yield _make_question(
                 Category.TEMPORAL, kind.since, tellings, str(today.year - int(value))
             )
     for tellings in mentions.happened_facts():
         for cause in tellings.event.causes:
             cause_mention = mentions.facts[cause, HAPPENED]
-            golds = [
-                phrase_meaning(mention.value, mentions.days[mention.turn.session])
-                for mention in (cause_mention, tellings)
-            ]
-            days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
-            # only days can be counted from, not weeks or months
-            known_days = [
-                date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1]))
-                for day in days
-                if day
-            ]
-            if len(known_days) == len(days):
+            cause_day = _known_day(cause_mention, mentions)
+            day = _known_day(tellings, mentions)
+            if cause_day and day:
                 pattern = BETWEEN.format(
                     one=cause_mention.kind.did, two=tellings.kind.did
                 )
-                apart = (known_days[1] - known_days[0]).days
+                apart = (day - cause_day).days
                 gold = f"{apart} day{'s' if apart != 1 else ''}"
                 evidence = (cause_mention.turn.id, tellings.turn.id)
                 yield GeneratedQuestion(
@@ -213,6 +202,15 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                     gold,
                     evidence,
                 )
+
+
+def _known_day(mention: FactMention, mentions: MentionedFacts) -> date | None:
+    """Return the day on which something happened; None if it is known to the week or month only."""
+    gold = phrase_meaning(mention.value, mentions.days[mention.turn.session])
+    day = re.fullmatch(r"(\d+) (\w+) (\d{4})", gold)
+    if day is None:
+        return None
+    return date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1]))
 
 
 def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
@@ -250,11 +248,10 @@ def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for changes."""
     for line in load_storylines().values():
         for speaker in mentions.speakers:
-            beginnings = [
-                fact
-                for fact in mentions.happened_facts()
-                if fact.event.who == speaker and fact.kind.key == f"{line.name}/0"
-            ]
+            beginnings = []
+            for fact in mentions.happened_facts():
+                if fact.event.who == speaker and fact.kind.key == f"{line.name}/0":
+                    beginnings.append(fact)
             if 1 < len(beginnings) <= _LONGEST:
                 yield _list_question(
                     line.listing,
@@ -262,11 +259,10 @@ def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                     [mention.event.roles["theme"] for mention in beginnings],
                 )
     for habit in load_habits():
-        stages = [
-            fact
-            for fact in mentions.happened_facts()
-            if fact.kind in {habit.first, habit.change}
-        ]
+        stages = []
+        for fact in mentions.happened_facts():
+            if fact.kind in {habit.first, habit.change}:
+                stages.append(fact)
         if len(stages) > 1:
             values = [stage.value for stage in stages]
             yield _list_question(habit.latest, stages, values[-1:])
@@ -309,11 +305,8 @@ def adversarial_questions(
         theme = question.filling.get("theme", "")
         changed = dict[str, str]()
         if rng.random() < 0.6:
-            (substitute,) = (
-                speaker
-                for speaker in mentions.speakers
-                if speaker != question.filling["who"]
-            )
+            who = question.filling["who"]
+            (substitute,) = [name for name in mentions.speakers if name != who]
             if not (theme and mentions.is_mentioned(theme, by=substitute)):
                 changed["who"] = substitute
         elif pool := mentions.pools.get(theme, ""):
@@ -344,15 +337,13 @@ def generate_questions(
         turns,
     )
     # Rounded shares, at least one of each if the count allows, the rest single-hop.
-    counts = {
-        category: max(round(count * share), 1) for category, share in SHARES.items()
-    }
+    counts = {}
+    for category, share in SHARES.items():
+        counts[category] = max(round(count * share), 1)
     counts[Category.SINGLE_HOP] += count - sum(counts.values())
     if counts[Category.SINGLE_HOP] < 0:
-        counts = {
-            category: int(number <= count)
-            for number, category in enumerate(Category, start=1)
-        }
+        for number, category in enumerate(Category, start=1):
+            counts[category] = int(number <= count)
     generated_questions: list[GeneratedQuestion] = []
 
     def take(candidates: Iterable[GeneratedQuestion], limit: int) -> None:
@@ -377,10 +368,9 @@ def generate_questions(
     take(single, counts[Category.SINGLE_HOP])
     # an adversarial question resembles one that is asked
     cited = set[str]().union(*(question.evidence for question in generated_questions))
-    answerable = [
-        question
-        for question in (*single, *dated)
-        if cited.issuperset(question.evidence)
-    ]
+    answerable = []
+    for question in (*single, *dated):
+        if cited.issuperset(question.evidence):
+            answerable.append(question)
     take(adversarial_questions(mentions, answerable, rng), counts[Category.ADVERSARIAL])
     return generated_questions

@@ -105,12 +105,14 @@ def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outl
         dates.append(day + timedelta(minutes=rng.randint(8 * 60, 22 * 60)))
         day += timedelta(days=rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21)))
     lengths = _session_lengths(sessions, turns, rng)
-    return [
-        Outline(number, moment, rng.randrange(2), _turn_blocks(length - _AROUND, rng))
-        for number, (moment, length) in enumerate(
-            zip(dates, lengths, strict=True), start=1
-        )
-    ]
+    outlines = []
+    for number, (moment, length) in enumerate(
+        zip(dates, lengths, strict=True), start=1
+    ):
+        first = rng.randrange(2)
+        blocks = _turn_blocks(length - _AROUND, rng)
+        outlines.append(Outline(number, moment, first, blocks))
+    return outlines
 
 
 def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]:
@@ -231,10 +233,9 @@ def load_storylines() -> dict[str, Storyline]:
     """Return the storylines by name, in file order."""
     storylines = {}
     for row in load_texts("storylines"):
-        steps = (
-            _parse_tellable(f"{row['name']}/{number}", step)
-            for number, step in enumerate(row["steps"])
-        )
+        steps = []
+        for number, step in enumerate(row["steps"]):
+            steps.append(_parse_tellable(f"{row['name']}/{number}", step))
         storylines[row["name"]] = Storyline(**{**row, "steps": tuple(steps)})
     return storylines
 
@@ -354,10 +355,8 @@ def weave_world(
                 events.append(weaver.event(speakers[turn], outline))
             turn = 1 - turn  # a block has an odd number of turns
         turns = sum(1 + 2 * block for block in outline.blocks)
-        events += [
-            weaver.event(speakers[n % 2], outline, beside=True)
-            for n in range(round(turns * _BESIDE))
-        ]
+        for n in range(round(turns * _BESIDE)):
+            events.append(weaver.event(speakers[n % 2], outline, beside=True))
     return World(speakers, tuple(outline.moment for outline in outlines), tuple(events))
 
 
@@ -388,20 +387,20 @@ class _Weaver:
             roles = draw_values(names, self._rng)
             return self._event(speaker, kind, outline, roles)
         if draw > 1 - _HABIT:
-            # not all of its values were told yet; of those begun, not each is continued
-            open_habits = [
-                habit
-                for habit in self._habits[speaker]
-                if len(self._values.get(habit.key, ())) < len(habit.pool)
-            ]
-            chosen_habits = [
-                habit
-                for habit in open_habits
-                if habit.key not in self._latest_events or self._rng.random() < 0.5
-            ]
+            chosen_habits = self._draw_habits(speaker)
             if chosen_habits:
                 return self._changed(speaker, self._rng.choice(chosen_habits), outline)
         return self._lived(speaker, outline)
+
+    def _draw_habits(self, speaker: str) -> list[Habit]:
+        """Return the speaker's habits that may go on: new ones, and some of those begun."""
+        habits = []
+        for habit in self._habits[speaker]:
+            if len(self._values.get(habit.key, ())) >= len(habit.pool):
+                continue
+            if habit.key not in self._latest_events or self._rng.random() < 0.5:
+                habits.append(habit)
+        return habits
 
     def _event(
         self,
@@ -440,11 +439,10 @@ class _Weaver:
         return self._latest_events[habit.key]
 
     def _lived(self, speaker: str, outline: Outline, *, plans: bool = True) -> Event:
-        ready = [
-            thread
-            for thread in self._open[speaker]
-            if thread.may_be_told(outline.number, outline.moment.date())
-        ]
+        ready = []
+        for thread in self._open[speaker]:
+            if thread.may_be_told(outline.number, outline.moment.date()):
+                ready.append(thread)
         if ready and (
             len(self._open[speaker]) >= _MOST_OPEN or self._rng.random() < _GO_ON
         ):

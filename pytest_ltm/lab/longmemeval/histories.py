@@ -104,9 +104,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
         record = read_record(Field(raw, where))
     talk = raw["haystack_sessions"]
     sessions = []
-    names = raw.get("haystack_session_ids") or [
-        f"session_{number}" for number in range(len(talk))
-    ]
+    names = raw.get("haystack_session_ids")
+    if not names:
+        names = [f"session_{number}" for number in range(len(talk))]
     for name, when, turns in zip(names, raw["haystack_dates"], talk, strict=True):
         moment = read_date(when)
         assert moment is not None, "read_record has read it"
@@ -117,9 +117,10 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
         raise DatasetError(
             f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}"
         )
-    evidence = {
-        session.id: session for session in sessions if not cited or session.id in cited
-    }
+    evidence = {}
+    for session in sessions:
+        if not cited or session.id in cited:
+            evidence[session.id] = session
     ordered = sorted(evidence.values(), key=lambda session: session.moment)
     fields = {name: raw[name] for name in ASKED}
     return NeedleRecord(fields, record.at, tuple(ordered), where)
@@ -205,11 +206,11 @@ class Corpus:
             cited = set(fields["answer_session_ids"].texts())
             if self._evidence_only and cited:
                 chosen = cited
-        return [
-            (session_id, _unmarked_turns(turns))
-            for session_id, turns in zip(names, sessions, strict=True)
-            if session_id in chosen
-        ]
+        rows = []
+        for session_id, turns in zip(names, sessions, strict=True):
+            if session_id in chosen:
+                rows.append((session_id, _unmarked_turns(turns)))
+        return rows
 
 
 def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
@@ -457,10 +458,9 @@ class MixedFillers(Struct, frozen=True):
         clash = Clash(record)
         used = set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
-        streams = [
-            corpus.draw_sessions(Random(f"{number} {seed}"))
-            for number, corpus in enumerate((self.needles, *self.chats))
-        ]
+        streams = []
+        for number, corpus in enumerate((self.needles, *self.chats)):
+            streams.append(corpus.draw_sessions(Random(f"{number} {seed}")))
 
         def supply(room: int | None) -> FillerSession | None:
             tries = 0

@@ -151,9 +151,8 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
             lists = session_prompts()["lists"]
             parts["lists"] = lists.replace("$made", outline.aside.made)
         for role in ("user", "assistant"):
-            transcript = "\n\n".join(
-                f"{turn['role']}: {turn['content']}" for turn in turns
-            )
+            said = [f"{turn['role']}: {turn['content']}" for turn in turns]
+            transcript = "\n\n".join(said)
             prompt = prompt_of(
                 session_prompts(),
                 role,
@@ -240,9 +239,11 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
 def _lacking_words(text: str, words: Sequence[str]) -> list[str]:
     stems = content_stems(text)
     plain = text.casefold()
-    return [
-        part for part in words if part not in stems and part.casefold() not in plain
-    ]
+    lacking = []
+    for word in words:
+        if word not in stems and word.casefold() not in plain:
+            lacking.append(word)
+    return lacking
 
 
 # --- Questions curated by a model: attribute, background, question and answer,
@@ -328,14 +329,10 @@ def curated_record(
         form=session_prompts()["makes" if _is_made(kind) else "says"],
     )
     asked_at = late_in_year(rng)
-    sessions = tuple(
-        EvidenceSession(
-            some_time(rng, asked_at - timedelta(days=statement.days)),
-            statement.theme,
-            statement.aside,
-        )
-        for statement in statements
-    )
+    sessions = []
+    for statement in statements:
+        at = some_time(rng, asked_at - timedelta(days=statement.days))
+        sessions.append(EvidenceSession(at, statement.theme, statement.aside))
     world: tuple[WorldFact, ...] = ()
     # an unanswerable question's gold is in no statement, and a rubric's not in its own
     # words
@@ -346,7 +343,7 @@ def curated_record(
         question["question"],
         question["answer"],
         asked_at,
-        sessions,
+        tuple(sessions),
         world,
         WorldQuery("value", (attribute,)),
         abstains=kind.abstains,
@@ -404,10 +401,9 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
         isinstance(value, list) and fewest <= len(value) <= largest,
         f"it must be a list of {count}.",
     )
-    statements = [
-        _read_statement(fields, number, is_made=_is_made(kind))
-        for number, fields in enumerate(value, start=1)
-    ]
+    statements = []
+    for number, fields in enumerate(value, start=1):
+        statements.append(_read_statement(fields, number, is_made=_is_made(kind)))
     statements.sort(key=lambda statement: -statement.days)
     texts = [statement.aside.said or statement.aside.made for statement in statements]
     require(len(set(texts)) == len(texts), "two statements are the same.")

@@ -116,10 +116,9 @@ class Mentions:
         backwards: bool = False,
     ) -> None:
         rng = Random(f"longmemeval person {person}")
-        self._values = {
-            row.key: rng.choice(row.values)
-            for row in (*all_of(Attribute), *all_of(Update))
-        }
+        self._values = {}
+        for row in (*all_of(Attribute), *all_of(Update)):
+            self._values[row.key] = rng.choice(row.values)
         self._prices = {}
         for series in all_of(ItemSeries):
             for item in series.items:
@@ -130,13 +129,12 @@ class Mentions:
                 items = row.items if isinstance(row, ItemSeries) else ("",)
                 pairs += [(row, item) for item in items]
         rng.shuffle(pairs)
-        self.stock = [
-            (row, item)
-            for row, item in pairs
-            if row.theme not in themes
-            and told_stems.isdisjoint(content_stems(_row_topic(row)))
-        ]
+        self.stock: list[tuple[_Tellable, str]] = []
         """The allowed rows, series with one item each; taken from the end."""
+        for tellable, item in pairs:
+            topic = content_stems(_row_topic(tellable))
+            if tellable.theme not in themes and told_stems.isdisjoint(topic):
+                self.stock.append((tellable, item))
         if backwards:
             self.stock.reverse()
         self._remaining: list[tuple[_Tellable, str]] = []
@@ -149,11 +147,10 @@ class Mentions:
         if not self._remaining:
             return None
         place = -1
-        near = [
-            number
-            for number, (row, _) in enumerate(self._remaining)
-            if row.theme == theme
-        ]
+        near = []
+        for number, (row, _) in enumerate(self._remaining):
+            if row.theme == theme:
+                near.append(number)
         if near and self._rng.random() < _IN_THEME:
             place = near[-1]
         return self._mention(*self._remaining.pop(place))
@@ -201,9 +198,9 @@ def fill_values(text: str, **values: object) -> str:
         noun = str(values.get(match[1], ""))
         return f"{match[0]}n" if _VOWEL.match(noun) else match[0]
 
-    capitals = {
-        upper_first(name): upper_first(str(value)) for name, value in values.items()
-    }
+    capitals = {}
+    for name, value in values.items():
+        capitals[upper_first(name)] = upper_first(str(value))
     return _ARTICLE.sub(article, text).format(**values, **capitals)
 
 
@@ -278,9 +275,9 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     aside = Aside(request=row.request, made=written_list(row, entries))
     question = row.ask.format(nth=slot, slot=slot)
     session = EvidenceSession(day, row.theme, aside)
-    world = tuple(
-        WorldFact(day, f"{row.key}: {name}", entry) for name, entry in entries.items()
-    )
+    world = []
+    for name, entry in entries.items():
+        world.append(WorldFact(day, f"{row.key}: {name}", entry))
     query = WorldQuery("entry", (f"{row.key}: {slot}",))
     needle = Needle(
         "single-session-assistant",
@@ -288,7 +285,7 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
         entries[slot],
         end_of_may(rng),
         (session,),
-        world,
+        tuple(world),
         query,
     )
     if abstains:
@@ -329,18 +326,12 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     if row.values:
         values = [rng.choice(row.values) for _ in items]
     dates = days_of_may(rng, len(items))
-    evidence_sessions = tuple(
-        EvidenceSession(
-            day,
-            row.theme,
-            Aside(fill_values(rng.choice(row.say), item=item, v=value), row.nod),
-        )
-        for day, item, value in zip(dates, items, values, strict=True)
-    )
-    world = tuple(
-        WorldFact(day, row.key, str(value))
-        for day, value in zip(dates, values, strict=True)
-    )
+    evidence_sessions = []
+    world = []
+    for day, item, value in zip(dates, items, values, strict=True):
+        text = fill_values(rng.choice(row.say), item=item, v=value)
+        evidence_sessions.append(EvidenceSession(day, row.theme, Aside(text, row.nod)))
+        world.append(WorldFact(day, row.key, str(value)))
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
     if row.unit == "$":
         total: str | int = f"${sum(values):,}"
@@ -354,8 +345,8 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
         row.ask,
         total,
         asked_at,
-        evidence_sessions,
-        world,
+        tuple(evidence_sessions),
+        tuple(world),
         query,
         row.field,
     )
@@ -496,9 +487,10 @@ def _order_of(
     # at least four days apart, so that a user's "three days ago" cannot reverse their
     # order
     weeks = rng.sample(range(1, 12), count)
-    dates = sorted(
-        asked_at - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks
-    )
+    dates = []
+    for week in weeks:
+        dates.append(asked_at - timedelta(days=7 * week + rng.randint(0, 3)))
+    dates.sort()
     things = [row.thing for row in rows[:count]]
     if count == 2:
         shuffled = things[:]
@@ -694,15 +686,14 @@ def as_record(
 ) -> dict[str, Any]:
     """Return the question with its sessions of evidence in the form of the file."""
     names = [f"answer_{name}_{number}" for number in range(1, len(sessions) + 1)]
+    dates = [format_longmemeval_date(session.at) for session in needle.sessions]
     return {
         "question_id": name,
         "question_type": needle.type,
         "question": needle.question,
         "answer": needle.answer,
         "question_date": format_longmemeval_date(needle.asked_at),
-        "haystack_dates": [
-            format_longmemeval_date(session.at) for session in needle.sessions
-        ],
+        "haystack_dates": dates,
         "haystack_session_ids": names,
         "haystack_sessions": list(sessions),
         "answer_session_ids": names,

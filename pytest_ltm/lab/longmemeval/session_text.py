@@ -149,15 +149,13 @@ def load_themes() -> dict[str, Theme]:
     themes = {}
     for file in ("themes_home", "themes_active", "themes_mind"):
         for name, content in _read_texts(file).items():
-            requests = tuple(
-                AssistantRequest(*ask.split(" | ")) for ask in content["asks"]
-            )
-            aspects = content["aspects"].items()
-            sides = tuple(
-                Aspect(side, tuple(part["do"]), tuple(part["for"]))
-                for side, part in aspects
-            )
-            themes[name] = Theme(name, requests, sides)
+            requests = []
+            for ask in content["asks"]:
+                requests.append(AssistantRequest(*ask.split(" | ")))
+            sides = []
+            for side, part in content["aspects"].items():
+                sides.append(Aspect(side, tuple(part["do"]), tuple(part["for"])))
+            themes[name] = Theme(name, tuple(requests), tuple(sides))
     return themes
 
 
@@ -182,10 +180,10 @@ def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
     """Return all rows of a kind: Attribute, Update, ItemSeries, Happening, Made or Taste."""
     rows = []
     for row in _read_texts(_FILES[kind]):
-        lists = {
-            key: tuple(value) for key, value in row.items() if isinstance(value, list)
-        }
-        fields = {**row, **lists}
+        fields = dict(row)
+        for key, value in row.items():
+            if isinstance(value, list):
+                fields[key] = tuple(value)
         if "never" in row:
             fields["never"] = Never(**row["never"])
         rows.append(kind(**fields))
@@ -244,10 +242,8 @@ def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[s
     if not (wants_list and lines):
         return lines
     steps = ["", rng.choice(load_frames()["lists"])]
-    steps += [
-        f"{number}. {upper_first(piece.do)}."
-        for number, (_, piece) in enumerate(points, start=1)
-    ]
+    for number, (_, piece) in enumerate(points, start=1):
+        steps.append(f"{number}. {upper_first(piece.do)}.")
     if count("\n".join([*lines, *steps])) < room:
         return lines + steps
     return lines
