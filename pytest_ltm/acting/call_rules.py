@@ -126,23 +126,19 @@ def compare_calls(expected: Call, call: AnsweredCall) -> Sameness:
     """
     if expected.name not in ("", call.name):
         return OTHER
-    arguments = _wanted_arguments(expected)
-    return _all(
-        [
-            compare_arguments(value, call.arguments.get(name), name)
-            for name, value in arguments.items()
-        ]
-    )
+    verdicts = []
+    for name, value in _wanted_arguments(expected).items():
+        verdicts.append(compare_arguments(value, call.arguments.get(name), name))
+    return _all(verdicts)
 
 
 def compare_whole_calls(expected: Call, call: AnsweredCall) -> Sameness:
     """Return whether a call has exactly the wanted arguments; empty arguments count as missing."""
-    extra = {
-        name
-        for name, value in call.arguments.items()
-        if not _is_empty(value) and name not in _wanted_arguments(expected)
-    }
-    return OTHER if extra else compare_calls(expected, call)
+    wanted = _wanted_arguments(expected)
+    for name, value in call.arguments.items():
+        if not _is_empty(value) and name not in wanted:
+            return OTHER
+    return compare_calls(expected, call)
 
 
 def _wanted_arguments(call: Call) -> Mapping[str, Any]:
@@ -228,20 +224,19 @@ def _show_wanted(rule: CallRule, expected: Sequence[Call]) -> str:
         return ", ".join(call.name for call in expected)
     if not expected:
         return "nothing"
-    wanted_calls = [
-        _show_call(call.name or "any tool", _wanted_arguments(call))
-        for call in expected
-    ]
+    wanted_calls = []
+    for call in expected:
+        arguments = _wanted_arguments(call)
+        wanted_calls.append(_show_call(call.name or "any tool", arguments))
     more = " and nothing else" if rule in ("only", "sequence") and expected else ""
     return f"{', '.join(wanted_calls)}{more}"
 
 
 def _show_call(name: str, arguments: Mapping[str, object]) -> str:
-    listed = ", ".join(
-        f"{key}={getattr(value, '__name__', None) or repr(value)}"
-        for key, value in arguments.items()
-    )
-    return f"{name}({listed})" if listed else name
+    listed = []
+    for key, value in arguments.items():
+        listed.append(f"{key}={getattr(value, '__name__', None) or repr(value)}")
+    return f"{name}({', '.join(listed)})" if listed else name
 
 
 def _show_made(calls: Sequence[AnsweredCall]) -> str:

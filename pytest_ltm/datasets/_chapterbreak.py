@@ -74,9 +74,10 @@ def chapter_from_dataset(
         raise DatasetError(
             f"{file}: no records{'' if split == 'all' else f' in the split {split!r}'}."
         )
-    work, number = rng.choice(
-        [(work, number) for work in sorted(works) for number in range(len(works[work]))]
-    )
+    places = []
+    for work in sorted(works):
+        places += [(work, number) for number in range(len(works[work]))]
+    work, number = rng.choice(places)
     where = f"{file}, work {work!r}, record {number}"
     record = works[work][number]
     if not isinstance(record, Mapping):
@@ -117,13 +118,10 @@ def chapter_from_book(
         )
     following = rng.randrange(len(chapters) - others - 1) + 1
     wrong = rng.sample(range(following + 1, len(chapters)), others)
-    beginning = "\n\n".join(
-        f"{heading}\n\n{body}" for heading, body in chapters[:following]
-    )
-    true, *wrongs = (
-        _first_sentences(chapters[number][1]) for number in (following, *wrong)
-    )
-    context = _last_sentences(beginning, context_characters)
+    parts = [f"{heading}\n\n{body}" for heading, body in chapters[:following]]
+    bodies = [chapters[number][1] for number in (following, *wrong)]
+    true, *wrongs = map(_first_sentences, bodies)
+    context = _last_sentences("\n\n".join(parts), context_characters)
     return Chapter(
         work=f"{file.name}_{following}",
         context=context,

@@ -311,9 +311,8 @@ def history_dataset(
         file = convert_once(
             name, read, path, cache, source=source or name, opening=opening
         )
-        options = {
-            option: value for option, value in values.items() if option != "questions"
-        }
+        options = dict(values)
+        options.pop("questions", None)
         return open_suite(file, options, name=name, scorer=scorer)
 
     return Dataset(

@@ -200,12 +200,16 @@ def write_interchange(
         complete = Path(folder) / "whole"
         _write_lines(body, history_lines(read(paths, counts)))
         _check_anything_read(body, counts)
-        notes = tuple(
-            f"{reason}: {count:,}" for reason, count in sorted((+counts).items())
-        )
-        notes += tuple(dict.fromkeys(filter(None, map(hub_address, paths))))
+        notes = []
+        for reason, count in sorted((+counts).items()):
+            notes.append(f"{reason}: {count:,}")
+        notes += dict.fromkeys(filter(None, map(hub_address, paths)))
         header = Header(
-            format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes
+            format=FORMAT,
+            version=VERSION,
+            source=source,
+            opening=opening,
+            notes=tuple(notes),
         )
         with open_regular(body) as lines:
             _write_lines(complete, chain(history_lines((), header), lines))
@@ -282,11 +286,11 @@ def convert_once(
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     # file states, not contents: comparing gigabytes would take as long as converting
     # them
-    states = [
-        (str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns)
-        for file in files
-        if file.is_file()
-    ]
+    states = []
+    for file in files:
+        if file.is_file():
+            status = file.stat()
+            states.append((str(file.resolve()), status.st_size, status.st_mtime_ns))
     digest = hashlib.sha256(repr((CONVERSION, VERSION, states)).encode()).hexdigest()
     target = folder / f"{name}-{digest[:24]}.jsonl"
     if not target.is_file():

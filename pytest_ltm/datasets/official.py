@@ -107,7 +107,11 @@ _NOT_LETTERS = frozenset(
 
 def _letters_in(text: str) -> set[str]:
     runs = re.findall("[A-Z]+", text.upper())
-    return {letter for run in runs if run not in _NOT_LETTERS for letter in run}
+    letters: set[str] = set()
+    for run in runs:
+        if run not in _NOT_LETTERS:
+            letters.update(run)
+    return letters
 
 
 def are_choices(answer: str, gold: str, options: Mapping[str, Any]) -> bool:

@@ -92,11 +92,10 @@ class CodePrompts(Struct, frozen=True):
 
         `needs`: the part that it must name, `may`: others that it may. DatasetError if several texts qualify.
         """
-        usable = [
-            prompt
-            for prompt in self.prompts
-            if needs in prompt.parts and prompt.parts <= {needs, *may}
-        ]
+        usable = []
+        for prompt in self.prompts:
+            if needs in prompt.parts and prompt.parts <= {needs, *may}:
+                usable.append(prompt)
         fitting = [prompt for prompt in usable if _is_for(prompt, kind)]
         fewest = min((prompt.switches for prompt in fitting), default=0)
         chosen = [prompt for prompt in fitting if prompt.switches == fewest]
@@ -184,12 +183,8 @@ class _Reader:
                     self.read(statement.body, {**names}, kinds, switches)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self._find_prompts(value, names, kinds, switches)
-                    names[name] = [
-                        _Text(
-                            known.text, known.kinds | kinds, known.switches + switches
-                        )
-                        for known in self._texts_of(value, names)
-                    ]
+                    texts = self._texts_of(value, names)
+                    names[name] = [_restrict(text, kinds, switches) for text in texts]
                 case (
                     ast.Raise()
                     | ast.Assert()
@@ -223,9 +218,9 @@ class _Reader:
             self.read(body, branch, found or kinds, switches + cost)
             results.append(branch)
         for name in {**results[0], **results[1]}:
-            texts = itertools.chain.from_iterable(
-                branch.get(name, ()) for branch in results
-            )
+            texts: list[_Text] = []
+            for branch in results:
+                texts += branch.get(name, ())
             names[name] = list(dict.fromkeys(texts))
 
     def _condition(self, test: ast.expr) -> tuple[frozenset[str], bool]:
@@ -257,14 +252,12 @@ class _Reader:
                 pairs = itertools.product(
                     self._texts_of(left, names), self._texts_of(right, names)
                 )
-                return [
-                    _Text(
-                        first.text + second.text,
-                        first.kinds | second.kinds,
-                        first.switches + second.switches,
-                    )
-                    for first, second in pairs
-                ]
+                texts = []
+                for first, second in pairs:
+                    text = first.text + second.text
+                    switches = first.switches + second.switches
+                    texts.append(_Text(text, first.kinds | second.kinds, switches))
+                return texts
         return []
 
     def _find_prompts(
@@ -343,12 +336,17 @@ def _name_of(node: ast.expr) -> str:
     return ""
 
 
+def _restrict(text: _Text, kinds: frozenset[str], switches: int) -> _Text:
+    return _Text(text.text, text.kinds | kinds, text.switches + switches)
+
+
 def _formatted_pieces(text: str, call: ast.Call) -> list[tuple[str, str | None]]:
     """Return the pieces of a format string, each with the name inserted after it."""
     positional = [_name_of(argument) for argument in call.args]
-    keywords = {
-        keyword.arg: _name_of(keyword.value) for keyword in call.keywords if keyword.arg
-    }
+    keywords = {}
+    for keyword in call.keywords:
+        if keyword.arg:
+            keywords[keyword.arg] = _name_of(keyword.value)
     pieces: list[tuple[str, str | None]] = []
     number = 0
     try:
@@ -386,11 +384,9 @@ def _model_parameters(tree: ast.Module) -> dict[str, Any]:
             case ast.Call(keywords=keywords):
                 pairs = {pair.arg: pair.value for pair in keywords if pair.arg}
             case ast.Dict(keys=keys, values=values):
-                pairs = {
-                    key.value: value
-                    for key, value in zip(keys, values, strict=True)
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
-                }
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        pairs[key.value] = value
         if "messages" not in pairs:
             continue
         for name in _PARAMETERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -43,43 +43,38 @@ def complete_definition(
     """Return a published definition, completed from the files around `path` as its scenario requires."""
     extra: dict[str, Any] = {}
     if scenario == "spy_meeting":
-        # the keywords of the folder's other examples, except those that share a word
-        # with the expected ones
-        ours = {word for group in definition.expected for word in group}
-        other_groups: list[list[str]] = []
-        for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
-            with suppress(DefinitionError):
-                # a malformed neighbour is reported when its own example is read
-                groups = keyword_groups(
-                    read_json(neighbour).mapping(required=["expected_responses"])[
-                        "expected_responses"
-                    ]
-                )
-                other_groups += [
-                    group
-                    for group in groups
-                    if group not in other_groups and not ours.intersection(group)
-                ]
-        extra = {"other_messages": other_groups}
+        extra = {"other_messages": _other_groups(definition.expected, path)}
     elif scenario == "restaurant" and (file := menu_above(path)):
-        sections = read_json(file).mapping().items()
-        extra = {
-            "menu": {
-                name: [dish.text() for dish in dishes.items("dishes")]
-                for name, dishes in sections
-            }
-        }
+        menu = {}
+        for name, dishes in read_json(file).mapping().items():
+            menu[name] = [dish.text() for dish in dishes.items("dishes")]
+        extra = {"menu": menu}
     if extra:
         return replace(definition, parameters={**definition.parameters, **extra})
     return definition
 
 
+def _other_groups(expected: Sequence[Sequence[str]], path: Path) -> list[list[str]]:
+    """Return the keyword groups of a folder's other examples that share no word with the expected ones."""
+    expected_words: set[str] = set().union(*expected)
+    other_groups: list[list[str]] = []
+    for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
+        # a malformed neighbour is reported when its own example is read
+        with suppress(DefinitionError):
+            fields = read_json(neighbour).mapping(required=["expected_responses"])
+            fresh = []
+            for group in keyword_groups(fields["expected_responses"]):
+                if group not in other_groups and expected_words.isdisjoint(group):
+                    fresh.append(group)
+            other_groups += fresh
+    return other_groups
+
+
 def keyword_groups(expected: Field) -> list[list[str]]:
     """Return the keyword groups of Spy Meeting, one for each message."""
-    groups = [
-        [word.text() for word in group.items("words")]
-        for group in expected.items("lists of words")
-    ]
+    groups = []
+    for group in expected.items("lists of words"):
+        groups.append([word.text() for word in group.items("words")])
     if not groups or not all(groups):
         raise expected.error("a list of words for each message")
     return groups
@@ -87,14 +82,10 @@ def keyword_groups(expected: Field) -> list[list[str]]:
 
 def menu_above(path: Path) -> Path | None:
     """Return the menu file that belongs to a definition file, if there is one."""
-    return next(
-        (
-            folder / MENU
-            for folder in path.absolute().parents[:_LEVELS]
-            if (folder / MENU).is_file()
-        ),
-        None,
-    )
+    for folder in path.absolute().parents[:_LEVELS]:
+        if (folder / MENU).is_file():
+            return folder / MENU
+    return None
 
 
 # The published folder names with our names of the scenarios.
@@ -182,10 +173,12 @@ def from_published(top: Field, scenario: str) -> Definition:
     expected = _expected_data(scenario, fields)
     if scenario == "prospective_memory":
         # the second message is marked as a question, but is the instruction
-        steps = tuple(
-            Say(step.text) if isinstance(step, Ask) else step for step in steps
-        )
+        steps = tuple(map(_as_statement, steps))
     return Definition(steps=steps, expected=expected)
+
+
+def _as_statement(step: Step) -> Step:
+    return Say(step.text) if isinstance(step, Ask) else step
 
 
 def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
@@ -210,9 +203,8 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
             )
     else:  # version 1 names tokens and seconds after each message, and none at the end
         name = "token_spacings"
-        tokens = [
-            item.whole() for item in fields["token_spacings"].items("numbers of tokens")
-        ]
+        spacings = fields["token_spacings"].items("numbers of tokens")
+        tokens = [item.whole() for item in spacings]
         jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
         if len(jumps) > len(tokens):
             raise fields["time_jumps"].fault(
@@ -256,25 +248,22 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
             legs = LEG.findall(_one_text(expected))
             if not legs:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
-            result = {
-                "start": legs[0][0],
-                "route": [
-                    [float(km), direction_word.lower(), goal]
-                    for _, km, direction_word, goal in legs
-                ],
-            }
+            route = [[float(km), word.lower(), goal] for _, km, word, goal in legs]
+            result = {"start": legs[0][0], "route": route}
         case "prospective_memory":
             result = _prospective_data(expected, fields["script"])
         case "spy_meeting":
             result = keyword_groups(expected)
         case "trigger_response":  # version 1 has "say: '…'" around the sentence
-            texts = [item.text() for item in expected.items("texts")]
-            result = [
-                match[1] if (match := _SAID.fullmatch(text)) else text for text in texts
-            ]
+            result = [_said_text(item.text()) for item in expected.items("texts")]
         case _:
             result = expected.json()
     return result
+
+
+def _said_text(text: str) -> str:
+    match = _SAID.fullmatch(text)
+    return match[1] if match else text
 
 
 def _one_text(expected: Field) -> str:
@@ -324,10 +313,10 @@ class DefinitionsFolder:
         self._files = _definition_files(self.path)
         self.span: int | None = _memory_span(self.path / "config.yml")
         """The default memory span in tokens, if `config.yml` has one."""
-        self.examples: dict[str, tuple[str, ...]] = {
-            name: tuple(files) for name, files in self._files.items()
-        }
+        self.examples: dict[str, tuple[str, ...]] = {}
         """The names of the examples (the files' stems, as in node ids) by scenario, in natural order."""
+        for name, files in self._files.items():
+            self.examples[name] = tuple(files)
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
         """Whether its folders have the published benchmark's names."""
         names = {*FOLDERS.values(), *more_names}
@@ -351,11 +340,7 @@ class DefinitionsFolder:
 def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
     paths: dict[str, dict[str, Path]] = {}
     try:
-        for path in sorted(
-            path
-            for path in folder.iterdir()
-            if path.is_dir() and not path.name.startswith(".")
-        ):
+        for path in _visible_folders(folder):
             files = sorted(
                 path.glob(f"*{ENDING}"), key=lambda file: natural_sort_key(file.name)
             )
@@ -384,6 +369,14 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
             way_out = f"Give the folder below, {str(folder / 'definitions')!r}"
         raise DefinitionError(f"{folder}: no definitions here. {way_out}.")
     return dict(sorted(paths.items()))
+
+
+def _visible_folders(folder: Path) -> list[Path]:
+    folders = []
+    for path in folder.iterdir():
+        if path.is_dir() and not path.name.startswith("."):
+            folders.append(path)
+    return sorted(folders)
 
 
 def _memory_span(config: Path) -> int | None:
@@ -457,24 +450,19 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
         if "incompatibilities" in config
         else ()
     )
-    groups = [
-        {_known_scenario(name, known) for name in group.items("names")}
-        for group in lists
-    ]
-    entries = [
-        _configured_entry(item, common, known)
-        for item in datasets["datasets"].items("data sets")
-    ]
-    at = {
-        name: common[field]
-        for name, field in (("span", "memory_span"), ("seed", "seed"))
-        if field in common
-    }
-    unhonoured = (
-        f"{Path(path).name}: config.{name}: {reason}"
-        for name, reason in _UNHONOURED.items()
-        if name in config
-    )
+    groups = []
+    for group in lists:
+        groups.append({_known_scenario(name, known) for name in group.items("names")})
+    items = datasets["datasets"].items("data sets")
+    entries = [_configured_entry(item, common, known) for item in items]
+    at = {}
+    for name, field_name in (("span", "memory_span"), ("seed", "seed")):
+        if field_name in common:
+            at[name] = common[field_name]
+    unhonoured = []
+    for name, reason in _UNHONOURED.items():
+        if name in config:
+            unhonoured.append(f"{Path(path).name}: config.{name}: {reason}")
     return Suite(
         name=config["run_name"].text() if "run_name" in config else Path(path).stem,
         path=str(path),

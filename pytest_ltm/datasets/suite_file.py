@@ -34,19 +34,18 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
     groups = _parse_incompatible_groups(
         apart, items, [entry.name for entry in entries], known
     )
-    lines = {
-        setting: line
-        for setting in SETTINGS
-        if setting in fields and (line := fields[setting].line)
-    }
+    lines = {}
+    for setting in SETTINGS:
+        if setting in fields and (line := fields[setting].line):
+            lines[setting] = line
+    if "span" in values:
+        values["spans"] = values.pop("span")
     return Suite(
         name=name,
         path=str(path),
         entries=separate_entries(items, entries, groups),
         lines=lines,
-        **{
-            "spans" if part == "span" else part: value for part, value in values.items()
-        },
+        **values,
     )
 
 
@@ -148,17 +147,14 @@ def separate_entries(
                 f"two entries are called {entry.name!r}{first}. Give one another name with `name:`."
             )
         lines[entry.name] = item.line
-    incompatible_names = {
-        entry.name: {name for group in groups if entry.name in group for name in group}
-        - {entry.name}
-        for entry in entries
-    }
-    return tuple(
-        structs.replace(
-            entry, incompatible=tuple(sorted(incompatible_names[entry.name]))
-        )
-        for entry in entries
-    )
+    separated = []
+    for entry in entries:
+        rivals: set[str] = set()
+        for group in groups:
+            if entry.name in group:
+                rivals |= group - {entry.name}
+        separated.append(structs.replace(entry, incompatible=tuple(sorted(rivals))))
+    return tuple(separated)
 
 
 def _parse_incompatible_groups(
@@ -176,10 +172,8 @@ def _parse_incompatible_groups(
             raise place.error("a list of at least two names")
     for item, name in zip(items, names, strict=True):
         if isinstance(item.value, Mapping) and "incompatible" in item.value:
-            groups += [
-                {name, rival}
-                for rival in _parse_group(item.child("incompatible"), valid)
-            ]
+            for rival in _parse_group(item.child("incompatible"), valid):
+                groups.append({name, rival})
     return groups
 
 

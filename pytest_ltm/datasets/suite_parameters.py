@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from pytest_ltm.api.scenarios import Suite, definition_rng, import_scenario
@@ -35,15 +36,8 @@ def check_parameters(suite: Suite) -> Suite:
         parameters = Noticing(dict(entry.parameters))
         where = f"{suite.path}: parameters of {entry.name!r}"
         module = import_scenario(entry.scenario)
-        marks = [
-            mark
-            for test in vars(module).values()
-            for mark in getattr(test, "pytestmark", ())
-        ]
-        generators = (
-            mark.kwargs.get("generate") for mark in marks if mark.name == "ltm"
-        )
-        if (generate := next(filter(None, generators), None)) is not None:
+        generate = _generator_of(module)
+        if generate is not None:
             try:
                 generate(definition_rng(0, 0, entry.name, "0"), parameters)
             except (LtmError, ValueError) as error:
@@ -58,3 +52,12 @@ def check_parameters(suite: Suite) -> Suite:
                 f"{where}: the scenario {entry.scenario!r} does not use {name!r}; {hint}.{meant}"
             )
     return suite
+
+
+def _generator_of(module: ModuleType) -> Any:
+    """Return the function that generates a scenario's definitions, if it has one."""
+    for test in vars(module).values():
+        for mark in getattr(test, "pytestmark", ()):
+            if mark.name == "ltm" and mark.kwargs.get("generate"):
+                return mark.kwargs["generate"]
+    return None

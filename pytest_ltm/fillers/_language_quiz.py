@@ -45,18 +45,14 @@ class QuizFiller(TriviaFiller):
 
 @cache
 def _language_pool(language: Language) -> Pool:
-    facts = [
-        QuizFact(question, answer)
-        for question, answer in language.filler["facts"].items()
-    ]
+    facts = []
+    for question, answer in language.filler["facts"].items():
+        facts.append(QuizFact(question, answer))
     for kind, forms in language.filler["computed"].items():
-        # pairs of different three-digit numbers: for equal ones, differences and
-        # remainders would all be 0
-        pairs = (
-            (form, a, b) for form in forms for a, b in permutations(range(111, 171), 2)
-        )
-        facts += (
-            QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
-            for form, a, b in pairs
-        )
+        compute = _COMPUTED[kind]
+        for form in forms:
+            # pairs of different three-digit numbers: for equal ones, differences and
+            # remainders would all be 0
+            for a, b in permutations(range(111, 171), 2):
+                facts.append(QuizFact(form.format(a=a, b=b), str(compute(a, b))))
     return Pool(facts, f"{language.code} {language.filler['version']}")

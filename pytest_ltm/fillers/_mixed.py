@@ -74,10 +74,9 @@ class MixedFiller:
         self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
         self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
         self._reply = max(counter.count(reply) for reply in REPLIES)
-        self._frames = {
-            frame: sum(counter.count(part.strip()) for part in frame)
-            for frame in FRAMES
-        }
+        self._frames = {}
+        for frame in FRAMES:
+            self._frames[frame] = sum(counter.count(part.strip()) for part in frame)
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of random length, or one that just reaches `tokens` if little remains.
@@ -121,11 +120,10 @@ class MixedFiller:
         It has at least one fact.
         """
         # there must be room for the frame, the reply and one fact
-        fitting = [
-            frame
-            for frame, cost in self._frames.items()
-            if cost + self._reply + 16 <= size
-        ]
+        fitting = []
+        for frame, cost in self._frames.items():
+            if cost + self._reply + 16 <= size:
+                fitting.append(frame)
         if not fitting:
             return None
         frame = self._rng.choice(fitting)

@@ -95,21 +95,20 @@ class ScenarioGenerator(NamedTuple):
 @cache
 def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
     """Return the entries of all built-in suites, each with the suite's name."""
-    return tuple(
-        (suite, entry)
-        for suite in built_in_names()
-        for entry in built_in(suite).entries
-    )
+    entries: list[tuple[str, SuiteEntry]] = []
+    for suite in built_in_names():
+        entries += [(suite, entry) for entry in built_in(suite).entries]
+    return tuple(entries)
 
 
 @cache
 def scenario_generators() -> tuple[ScenarioGenerator, ...]:
     """Return the generators of all built-in suites whose messages may be relayed, without duplicates."""
-    return _unique_generators(
-        entry
-        for suite, entry in _suite_entries()
-        if suite != _FROZEN and entry.scenario not in _ON_DEMAND
-    )
+    entries = []
+    for suite, entry in _suite_entries():
+        if suite != _FROZEN and entry.scenario not in _ON_DEMAND:
+            entries.append(entry)
+    return _unique_generators(entries)
 
 
 @cache
@@ -121,21 +120,24 @@ def suite_generators(suite: str) -> tuple[ScenarioGenerator, ...]:
 @cache
 def _stranger_generators() -> tuple[ScenarioGenerator, ...]:
     """Return the generators whose messages may be told of strangers."""
-    return _unique_generators(
-        entry for _, entry in _suite_entries() if entry.scenario in _OF_STRANGERS
-    )
+    entries = []
+    for _, entry in _suite_entries():
+        if entry.scenario in _OF_STRANGERS:
+            entries.append(entry)
+    return _unique_generators(entries)
 
 
 def _unique_generators(entries: Iterable[SuiteEntry]) -> tuple[ScenarioGenerator, ...]:
-    unique = {
-        (entry.scenario, repr(sorted(entry.parameters.items()))): entry
-        for entry in entries
-        if entry.scenario not in _ORDERS
-    }
-    return tuple(
-        ScenarioGenerator(_find_generator(entry.scenario), entry.parameters)
-        for entry in unique.values()
-    )
+    unique = {}
+    for entry in entries:
+        if entry.scenario not in _ORDERS:
+            key = (entry.scenario, repr(sorted(entry.parameters.items())))
+            unique[key] = entry
+    generators = []
+    for entry in unique.values():
+        generate = _find_generator(entry.scenario)
+        generators.append(ScenarioGenerator(generate, entry.parameters))
+    return tuple(generators)
 
 
 def _find_generator(scenario: str) -> Callable[..., Definition]:
@@ -200,9 +202,10 @@ def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
     """Return the statements and questions of a generated example on the user alone, told of a stranger."""
     stranger = import_scenario("_inventions").Inventions(rng).person()
     texts = _generate_texts(rng, _stranger_generators())
-    told = [
-        tell_of_stranger(text, stranger) for text in texts if not _names_people(text)
-    ]
+    told = []
+    for text in texts:
+        if not _names_people(text):
+            told.append(tell_of_stranger(text, stranger))
     texts = _draw(rng, list(filter(None, told)))
     return [RelayedText(text, is_framed=False) for text in texts]
 
@@ -212,11 +215,11 @@ def _generate_texts(
 ) -> Sequence[str]:
     generator = rng.choice(generators)
     definition = generator.generate(rng, dict(generator.parameters))
-    return [
-        step.text
-        for step in definition.steps
-        if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text)
-    ]
+    texts = []
+    for step in definition.steps:
+        if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text):
+            texts.append(step.text)
+    return texts
 
 
 def _draw(rng: Random, texts: Sequence[str]) -> Sequence[str]:

@@ -81,11 +81,8 @@ def filler_from_spec(
         raise FillerError(
             f"filler {spec!r} could not be made: {describe_error(exc)}"
         ) from exc
-    missing = [
-        name
-        for name in ("make", "configuration")
-        if not callable(getattr(filler, name, None))
-    ]
+    names = ("make", "configuration")
+    missing = [name for name in names if not callable(getattr(filler, name, None))]
     if missing:
         raise FillerError(
             f"filler {spec!r} returned {filler!r}, which has no method {' and no '.join(missing)!r}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from math import exp, log
 from random import Random
 
@@ -170,16 +169,7 @@ class TalkFiller:
         return {"filler": name, "facts": built_in_identity(), "version": VERSION}
 
     def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
-        # one order after another, endlessly; a fact is drawn only when a sentence needs
-        # it
-        orders = (
-            shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None)
-        )
-        facts = (
-            f"{fact.question} {fact.answer}."
-            for order in orders
-            for fact in map(built_in().facts.__getitem__, order)
-        )
+        facts = self._facts()
         while True:
             # facts are rare in talk: one sentence in sixteen
             trivia = self._rng.random() < 0.06
@@ -191,6 +181,13 @@ class TalkFiller:
             )
             cost = max(1, self._counter.count(f" {sentence}"))
             yield sentence, FactTokens(cost, cost)
+
+    def _facts(self) -> Iterator[str]:
+        """Yield facts in one random order after another, endlessly, each drawn when it is needed."""
+        while True:
+            for number in shuffled_range(len(built_in().facts), self._rng):
+                fact = built_in().facts[number]
+                yield f"{fact.question} {fact.answer}."
 
 
 def talk_of_suite(suite: str, rng: Random, counter: TokenCounter) -> TalkFiller:

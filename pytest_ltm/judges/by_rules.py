@@ -30,11 +30,8 @@ class RulesJudge:
             case "answer":
                 passes = _grade_answer(parts)
             case "jokes":
-                other_facts = tuple(
-                    joke
-                    for joke in _listed_lines(parts["jokes"])
-                    if joke != parts["joke"]
-                )
+                jokes = _listed_lines(parts["jokes"])
+                other_facts = tuple(joke for joke in jokes if joke != parts["joke"])
                 passes = (
                     getattr(
                         RecallsJoke(parts["joke"], other_facts)([parts["answer"]]),
@@ -77,14 +74,16 @@ def _grade_answer(parts: Mapping[str, str]) -> bool:
     declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
     if RE.declines.search(" ".join(plain_words(parts["reference"]))):
         return declines
-    denials = {
-        part: len(RE.denies.findall(" ".join(plain_words(parts[part]))))
-        for part in ("answer", "reference")
-    }
+    answer_denials = _count_denials(parts["answer"])
+    reference_denials = _count_denials(parts["reference"])
     # a wrong number makes the answer wrong, however many words are right
     numbers = {word for word in own_words if word.isdigit()}
     names_it = numbers <= answer and len(own_words & answer) >= len(own_words) * _ENOUGH
-    return names_it and not declines and denials["answer"] <= denials["reference"]
+    return names_it and not declines and answer_denials <= reference_denials
+
+
+def _count_denials(text: str) -> int:
+    return len(RE.denies.findall(" ".join(plain_words(text))))
 
 
 def _listed_lines(lines: str) -> tuple[str, ...]:

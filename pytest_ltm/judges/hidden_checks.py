@@ -145,10 +145,8 @@ class HiddenChecks:
             other_questions = _nearest_others(question, questions)
             if other_questions:
                 return question, self._rng.choice(other_questions)
-        questions = [
-            KnownQuestion(text, answer)
-            for text, answer in _read_texts()["questions"].items()
-        ]
+        texts = _read_texts()["questions"]
+        questions = [KnownQuestion(text, answer) for text, answer in texts.items()]
         question = self._rng.choice(questions)
         return question, self._rng.choice(_nearest_others(question, questions))
 
@@ -240,9 +238,11 @@ class CheckMaker(Struct, frozen=True):
     def _without_answer(self, texts: Sequence[str]) -> list[str]:
         """Return the texts without a word of the right answer; all if there are none."""
         words = _content_words(self.question.answer)
-        return [
-            text for text in texts if words.isdisjoint(_content_words(text))
-        ] or list(texts)
+        others = []
+        for text in texts:
+            if words.isdisjoint(_content_words(text)):
+                others.append(text)
+        return others or list(texts)
 
 
 def share_of_checks(conversations: int) -> int:
@@ -284,15 +284,15 @@ def _nearest_others(
 
     All wrong ones if there are none of the form.
     """
-    other_questions = [
-        candidate for candidate in questions if _is_wrong(candidate, question)
-    ]
     shape = _shape_of(question.answer)
-    return [
-        candidate
-        for candidate in other_questions
-        if _shape_of(candidate.answer) == shape
-    ] or other_questions
+    other_questions = []
+    same_form = []
+    for candidate in questions:
+        if _is_wrong(candidate, question):
+            other_questions.append(candidate)
+            if _shape_of(candidate.answer) == shape:
+                same_form.append(candidate)
+    return same_form or other_questions
 
 
 def _shape_of(value: str) -> tuple[bool, bool, int]:
@@ -328,11 +328,12 @@ def _sentences_beside(question: KnownQuestion) -> list[str]:
         words = _content_words(message)
         is_beside = answer.isdisjoint(words) and not topic.isdisjoint(words)
         sentences += _SENTENCE_END.split(message) if is_beside else []
-    return [
-        sentence
-        for sentence in sentences
-        if len(sentence.split()) <= _LONGEST_QUOTE and not sentence.endswith("?")
-    ]
+    short_sentences = []
+    for sentence in sentences:
+        is_short = len(sentence.split()) <= _LONGEST_QUOTE
+        if is_short and not sentence.endswith("?"):
+            short_sentences.append(sentence)
+    return short_sentences
 
 
 def _content_words(text: str) -> set[str]:

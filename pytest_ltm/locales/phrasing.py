@@ -58,8 +58,10 @@ def filled(rng: random.Random, wording: str) -> str:
 @lru_cache(_KEPT)
 def _split_wording(wording: str) -> tuple[tuple[str, ...], ...]:
     """Return the alternatives of each part: a fixed text, the options of a bracket, and so on."""
-    parts = enumerate(_CHOICE.split(wording))
-    return tuple(tuple(part.split("|")) if i % 2 else (part,) for i, part in parts)
+    alternatives: list[tuple[str, ...]] = []
+    for i, part in enumerate(_CHOICE.split(wording)):
+        alternatives.append(tuple(part.split("|")) if i % 2 else (part,))
+    return tuple(alternatives)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:
@@ -99,7 +101,9 @@ def anchor_of(wording: str) -> str:
     It is the longest text outside brackets and slots.
     """
     fixed_parts = _CHOICE.split(wording)[::2]
-    stretches = [text for part in fixed_parts for text in _SLOT.split(part)]
+    stretches: list[str] = []
+    for part in fixed_parts:
+        stretches += _SLOT.split(part)
     return max(stretches, key=len).casefold()
 
 

@@ -6,7 +6,7 @@ Each language has a folder of data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -140,9 +140,8 @@ class PackagedLanguage(Language):
         # contractions, such as `d'` for `de` before a vowel, depend on the filled-in
         # words
         for pattern, spelling in self._meanings.get("joined", ()):
-            forms = {
-                name: re.sub(pattern, spelling, text) for name, text in forms.items()
-            }
+            for name, text in forms.items():
+                forms[name] = re.sub(pattern, spelling, text)
         return make_word(forms)
 
     def word(self, english: str) -> str:
@@ -171,15 +170,22 @@ class PackagedLanguage(Language):
             if sentence.anchor not in folded_text:
                 continue
             if match := sentence.pattern.fullmatch(text):
-                words = {
-                    name: "\n".join(map(self.meaning, said.split("\n")))
-                    if name in sentence.any_text
-                    else self._slot_meaning(said)
-                    for name, said in match.groupdict().items()
-                }
+                words = self._slot_meanings(match, sentence.any_text)
                 if all(words.values()):
                     return capital(sentence.english.format(**words))
         return ""
+
+    def _slot_meanings(
+        self, match: re.Match[str], any_text: Collection[str]
+    ) -> dict[str, str]:
+        """Return what a sentence's slots mean; those in `any_text` line by line."""
+        meanings = {}
+        for name, text in match.groupdict().items():
+            if name in any_text:
+                meanings[name] = "\n".join(map(self.meaning, text.split("\n")))
+            else:
+                meanings[name] = self._slot_meaning(text)
+        return meanings
 
     @cached_property
     def _english_messages(self) -> Mapping[str, str]:
@@ -199,11 +205,11 @@ class PackagedLanguage(Language):
 
     @cached_property
     def _english_by_form(self) -> Mapping[str, str]:
-        return {
-            form.casefold(): english
-            for english, word in self._words.items()
-            for form in word.forms.values()
-        }
+        english_by_form = {}
+        for english, word in self._words.items():
+            for form in word.forms.values():
+                english_by_form[form.casefold()] = english
+        return english_by_form
 
     @cached_property
     def _sentences(self) -> Sequence[_Sentence]:
@@ -249,39 +255,36 @@ class PackagedLanguage(Language):
     @cached_property
     def _words(self) -> Mapping[str, Word]:
         """Its words by English word; for a form with several variants, the first."""
-        pairs = [
-            pair for words in self._meanings["words"].values() for pair in words.items()
-        ]
-        forms_by_word = {
-            english: forms if isinstance(forms, dict) else {"said": forms}
-            for english, forms in pairs
-        }
-        return {
-            english: make_word(
-                {name: _split_ways(ways)[0] for name, ways in forms.items()}
-            )
-            for english, forms in forms_by_word.items()
-        }
+        words = {}
+        for translations in self._meanings["words"].values():
+            for english, translation in translations.items():
+                if isinstance(translation, dict):
+                    forms = translation
+                else:
+                    forms = {"said": translation}
+                words[english] = make_word(
+                    {name: _split_ways(ways)[0] for name, ways in forms.items()}
+                )
+        return words
 
     @cached_property
     def _gloss(self) -> Gloss:
         kinds = self._meanings["words"]
-        # answers in English count, too
-        words = {english: english for words in kinds.values() for english in words}
-        words |= dict(
-            pair
-            for words in kinds.values()
-            for item in words.items()
-            for pair in _word_meanings(*item)
-        )
-        spelling = [
-            (pattern, written_out)
-            for pattern, written_out in self._meanings.get("spelling", ())
-        ]
+        words = {}
+        for translations in kinds.values():
+            # answers in English count, too
+            for english in translations:
+                words[english] = english
+        for translations in kinds.values():
+            for translation in translations.items():
+                words |= dict(_word_meanings(*translation))
+        spelling = self._meanings.get("spelling", ())
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
         parts: dict[str, str] = {}
         for kind, forms in kinds.items():
-            ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
+            ways: set[str] = set()
+            for word in forms.items():
+                ways.update(way for way, _ in _word_meanings(*word))
             # longest first: an alternative that begins another one would match too
             # early
             parts[kind] = spelled(
@@ -289,10 +292,10 @@ class PackagedLanguage(Language):
             )
         parts |= self._meanings.get("parts", {})
         placeholders = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
-        rules = [
-            (placeholders.sub(lambda match: parts[match[0][1:-1]], pattern), english)
-            for pattern, english in self._meanings["rules"]
-        ]
+        rules = []
+        for pattern, english in self._meanings["rules"]:
+            filled = placeholders.sub(lambda match: parts[match[0][1:-1]], pattern)
+            rules.append((filled, english))
         return Gloss(
             words,
             self._meanings["phrases"],
@@ -333,11 +336,11 @@ def _fill_clauses(
             meaning = english
             for slot in slots:
                 meaning = meaning.replace(f"{{{slot}}}", parts[slot][key])
-                filled_texts = [
-                    text.replace(f"{{{slot}}}", clause)
-                    for clause in variants(texts[slot][key])
-                    for text in filled_texts
-                ]
+                filled = []
+                for clause in variants(texts[slot][key]):
+                    for text in filled_texts:
+                        filled.append(text.replace(f"{{{slot}}}", clause))
+                filled_texts = filled
             yield from ((text, meaning) for text in filled_texts)
 
 
@@ -425,10 +428,11 @@ _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 def _frequent_words() -> Mapping[str, frozenset[str]]:
     """Return, for each language, words that are frequent in it but not in the others."""
     folder = Path(__file__).parent
-    return {
-        code: frozenset((folder / code / "marks.txt").read_text("utf-8").split())
-        for code in CODES
-    }
+    words = {}
+    for code in CODES:
+        text = (folder / code / "marks.txt").read_text("utf-8")
+        words[code] = frozenset(text.split())
+    return words
 
 
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
@@ -489,20 +493,18 @@ class Gloss:
         endings: Sequence[str] = (),
         spelling: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self._spelling = [
-            (re.compile(pattern, re.IGNORECASE), written_out)
-            for pattern, written_out in spelling
-        ]
-        self._words = {
-            self.spell_out(word).casefold(): english for word, english in words.items()
-        }
-        self._phrases = self._words | {
-            self.spell_out(phrase_text).casefold(): english
-            for phrase_text, english in phrases.items()
-        }
-        self._rules = [
-            (re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules
-        ]
+        self._spelling = []
+        for pattern, written_out in spelling:
+            self._spelling.append((re.compile(pattern, re.IGNORECASE), written_out))
+        self._words = {}
+        for word, english in words.items():
+            self._words[self.spell_out(word).casefold()] = english
+        self._phrases = dict(self._words)
+        for phrase_text, english in phrases.items():
+            self._phrases[self.spell_out(phrase_text).casefold()] = english
+        self._rules = []
+        for pattern, english in rules:
+            self._rules.append((re.compile(pattern, re.IGNORECASE), english))
         self._endings = tuple(sorted(endings, key=len, reverse=True))
         self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
 
@@ -550,9 +552,8 @@ class Gloss:
 
             def read(match: re.Match[str]) -> str:
                 # known phrases alternate with unknown text
-                meanings = (
-                    self._phrases.get(part, part) for part in characters.split(match[0])
-                )
+                parts = characters.split(match[0])
+                meanings = [self._phrases.get(part, part) for part in parts]
                 return f" {' '.join(filter(None, meanings))} "
 
             text = _CJK_RUN.sub(read, text)
@@ -571,15 +572,7 @@ class Gloss:
                     english: str | None = self._phrases[phrase]
                     break
             else:
-                # a single word may be a form of a known one
-                stems = (
-                    phrase.removesuffix(ending)
-                    for ending in self._endings
-                    if phrase.endswith(ending)
-                )
-                english = next(
-                    (self._words[stem] for stem in stems if stem in self._words), None
-                )
+                english = self._meaning_of_form(phrase)
             start = spots[place][0]
             parts.append(text[end:start])
             end = spots[place + count - 1][1]
@@ -587,6 +580,15 @@ class Gloss:
             parts.append(original if english is None else english)
             place += count
         return "".join([*parts, text[end:]])
+
+    def _meaning_of_form(self, word: str) -> str | None:
+        """Return the meaning of a word that is a form of a known one."""
+        for ending in self._endings:
+            if word.endswith(ending):
+                stem = word.removesuffix(ending)
+                if stem in self._words:
+                    return self._words[stem]
+        return None
 
     @cached_property
     def _of_characters(self) -> re.Pattern[str] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,6 +87,17 @@ STOPPING = 2
 JUDGE_CURE = "Measure it with 'ltm lab judge-check'; --ltm-judge='JUDGE?canaries=off' measures all the same"
 
 
+def _ask_canaries(connection: JudgeConnection) -> list[str]:
+    """Return the judge's faults; once there are enough, the remaining canaries are not asked."""
+    faults = []
+    for canary in CANARIES:
+        if fault := canary.fault(connection.handle(canary.name)):
+            faults.append(fault)
+        if len(faults) == STOPPING:
+            break
+    return faults
+
+
 class Canaries:
     """Checks the judge once per run, in the first process to get here; the outcome is kept in the run folder."""
 
@@ -126,12 +136,7 @@ class Canaries:
                     self._connection(judge, judge_checks.JOURNAL) as connection,
                     suppress(BudgetSpent),
                 ):
-                    answers = (
-                        canary.fault(connection.handle(canary.name))
-                        for canary in CANARIES
-                    )
-                    # Once there are enough, the remaining ones are not asked.
-                    faults = list(islice(filter(None, answers), STOPPING))
+                    faults = _ask_canaries(connection)
                 usage = judge_checks.precheck_usage(
                     self._folder, self._run.costs.judge.tariff
                 )
@@ -197,11 +202,10 @@ class Canaries:
                 checks.append(event)
 
         connection.journal.observers.append(note)
-        questions = [
-            KnownQuestion(check.question, check.reference)
-            for check in checks
-            if check.kind != "half"
-        ]
+        questions = []
+        for check in checks:
+            if check.kind != "half":
+                questions.append(KnownQuestion(check.question, check.reference))
         drawing = HiddenChecks(
             lambda: questions,
             definition_rng(self._run.settings.seed.value, 0, "judge checks", ""),

@@ -47,9 +47,8 @@ class Probe:
 
     def pytest_report_header(self) -> list[str]:
         """Return a header line saying why nothing is probed, if so."""
-        probed = self._settings.rescored is not None and any(
-            not is_free(agent.spec) for agent in self._settings.agents
-        )
+        all_free = all(is_free(agent.spec) for agent in self._settings.agents)
+        probed = self._settings.rescored is not None and not all_free
         return ["ltm: isolation probe: none where a run is scored again"] * probed
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> str | None:
@@ -69,12 +68,10 @@ class Probe:
                 if probed is not None:
                     decisions[label] = probed
                     probe_record.append_probe_row(self._path, probed)
-        leaks = (
-            f"agent {decision.agent!r}: {decision.why}. {CURE}"
-            for decision in decisions.values()
-            if decision.verdict == "leaks"
-        )
-        return next(leaks, None)
+        for decision in decisions.values():
+            if decision.verdict == "leaks":
+                return f"agent {decision.agent!r}: {decision.why}. {CURE}"
+        return None
 
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return the usage of each agent's probe, by label."""
@@ -95,9 +92,8 @@ class Probe:
         """Return the items of each agent that may have to be probed, by conversation."""
         items: dict[str, list[list[LtmItem]]] = {}
         if not self._run.config.option.ltm_no_probe:
-            for name, group in items_by_conversation(
-                item.stash[LTM_ITEM] for item in session.items
-            ).items():
+            ltm_items = [item.stash[LTM_ITEM] for item in session.items]
+            for name, group in items_by_conversation(ltm_items).items():
                 source = self._run.sources[name.agent]
                 # Embedded agents cannot know each other's conversations.
                 if not (
@@ -150,15 +146,13 @@ class Probe:
         definitions: dict[str, Definition | None] = {}
         for group in groups:
             if any(ltm_item.scenario not in definitions for ltm_item in group):
-                definitions |= {
-                    example.scenario: example.definition
-                    for example in plan_for(group, self._settings).plan.examples
-                }
-        return {
-            scenario: definition
-            for scenario, definition in definitions.items()
-            if definition is not None
-        }
+                for example in plan_for(group, self._settings).plan.examples:
+                    definitions[example.scenario] = example.definition
+        present = {}
+        for scenario, definition in definitions.items():
+            if definition is not None:
+                present[scenario] = definition
+        return present
 
 
 def _separates_users(source: AgentSource) -> bool:

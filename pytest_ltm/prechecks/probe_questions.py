@@ -76,18 +76,20 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
             best.append(max(questions, key=lambda question: question.letters))
     chosen = sorted(best, key=lambda question: -question.letters)[:QUESTIONS]
     stems_asked = _probe_stems(" ".join(question.text for question in chosen))
-    return tuple(
-        ProbeQuestion(question.text, telling)
-        for question in chosen
-        if (telling := question.telling - stems_asked)
-    )
+    probe = []
+    for question in chosen:
+        telling = question.telling - stems_asked
+        if telling:
+            probe.append(ProbeQuestion(question.text, telling))
+    return tuple(probe)
 
 
 def is_known(answers: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
-    matches = [
-        match for question, reply in answers if (match := question.found_in(reply))
-    ]
+    matches = []
+    for question, reply in answers:
+        if match := question.found_in(reply):
+            matches.append(match)
     return (
         len(matches) >= KNOWN_ANSWERS
         and sum(map(len, frozenset().union(*matches))) >= KNOWN_LETTERS
@@ -103,11 +105,10 @@ class Secret(Struct, frozen=True):
     def secret_word(cls, seed: int, agent: str) -> Secret:
         """Return the word for an agent: the same in each run with this seed."""
         rng = random.Random(f"probe {seed} {agent}")
-        return cls(
-            "".join(
-                rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)
-            ).capitalize()
-        )
+        word = ""
+        for _ in range(5):
+            word += rng.choice(_CONSONANTS) + rng.choice(_VOWELS)
+        return cls(word.capitalize())
 
     @property
     def telling(self) -> str:
@@ -157,6 +158,5 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 
 def _probe_stems(text: str) -> frozenset[str]:
-    return frozenset(
-        stem for stem in map(word_stem, plain_words(text)) if len(stem) >= SHORTEST
-    )
+    stems = map(word_stem, plain_words(text))
+    return frozenset(stem for stem in stems if len(stem) >= SHORTEST)

@@ -314,11 +314,10 @@ class ProbeRehearsal:
             self._clock,
             assumed=self._settings.assumed_reply,
         )
-        messages = (
-            _probe_message(exchange, text, self._counter, self._clock)
-            for exchange, text in enumerate(texts)
-        )
-        replies = [agent.reply(message).text for message in messages]
+        replies = []
+        for exchange, text in enumerate(texts):
+            message = _probe_message(exchange, text, self._counter, self._clock)
+            replies.append(agent.reply(message).text)
         self.use = sum(agent.uses.values(), self.use)
         return replies
 

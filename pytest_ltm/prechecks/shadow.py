@@ -124,12 +124,10 @@ def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay
     found: list[ShadowPlay] = []
     for scenario in scenarios:
         definition = _definition_of(scenario, run)
-        plays = [
-            ShadowPlay(
-                scenario.scenario, name, _earned(scenario, choose, definition, run)
-            )
-            for name, choose in SHADOWS.items()
-        ]
+        plays = []
+        for name, choose in SHADOWS.items():
+            value = _earned(scenario, choose, definition, run)
+            plays.append(ShadowPlay(scenario.scenario, name, value))
         best = max(plays, key=lambda play: play.value)
         if best.value > scenario.marks.floor:
             found.append(best)

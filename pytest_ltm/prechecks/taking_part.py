@@ -32,18 +32,20 @@ class TakingPart:
             terminal.write_line(line)
 
     def _lines(self, items: Sequence[LtmItem]) -> Iterator[str]:
-        wanting = [
-            item for item in items if NAMED_WHERE_NEEDED & {*item.marks.requires}
-        ]
+        wanting = []
+        for item in items:
+            if NAMED_WHERE_NEEDED & {*item.marks.requires}:
+                wanting.append(item)
         for label in dict.fromkeys(item.place.agent for item in wanting):
             own_items = [item for item in wanting if item.place.agent == label]
             needed = set().union(*(item.marks.requires for item in own_items))
             lacking_names: set[str] = _find_lacking(
                 self._run.sources[label], needed & NAMED_WHERE_NEEDED
             )
-            left_out = [
-                item for item in own_items if lacking_names & {*item.marks.requires}
-            ]
+            left_out = []
+            for item in own_items:
+                if lacking_names & {*item.marks.requires}:
+                    left_out.append(item)
             if left_out:
                 names = list(dict.fromkeys(item.scenario for item in left_out))
                 shown_names = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))

@@ -55,12 +55,13 @@ def find_end(*holders: Any) -> str:
     The first one counts, unless another one says that the reply is incomplete.
     `holders`: the parts of the answer, the nearest to the text first.
     """
-    values = [value for holder in holders for value in _ends_in(holder, 0)]
-    names = [
-        name_end(value)
-        for value in values
-        if isinstance(value, (str, dict)) and value not in ("", {})
-    ]
+    values: list[Any] = []
+    for holder in holders:
+        values += _ends_in(holder, 0)
+    names = []
+    for value in values:
+        if isinstance(value, (str, dict)) and value not in ("", {}):
+            names.append(name_end(value))
     plain = [name for name in names if _PLAIN_NAME.fullmatch(name)]
     for account in _BAD_ENDS:
         for name in plain:
@@ -101,10 +102,10 @@ def is_thought(part: Mapping[str, Any]) -> bool:
     kind = part.get("type")
     if isinstance(kind, str) and _THOUGHT.search(split_words(kind)):
         return True
-    return any(
-        value is True and _THOUGHT.search(split_words(str(name)))
-        for name, value in part.items()
-    )
+    for name, value in part.items():
+        if value is True and _THOUGHT.search(split_words(str(name))):
+            return True
+    return False
 
 
 def _text_in(value: Any, depth: int) -> str:
@@ -117,12 +118,12 @@ def _text_in(value: Any, depth: int) -> str:
         return "".join(_text_in(part, depth + 1) for part in value)
     if not isinstance(value, dict):
         return ""
-    named = (
-        _text_in(inner, depth + 1)
-        for name, inner in value.items()
-        if _TEXT_FIELD.search(split_words(str(name)))
-    )
-    return next((text for text in named if text), "")
+    for name, inner in value.items():
+        if not _TEXT_FIELD.search(split_words(str(name))):
+            continue
+        if text := _text_in(inner, depth + 1):
+            return text
+    return ""
 
 
 def find_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:

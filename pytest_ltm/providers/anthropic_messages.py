@@ -84,24 +84,23 @@ class Anthropic(Provider):
         content = answer.get("content")
         if not isinstance(content, list):
             raise no_answer(answer, reception.model, "the content of a message")
-        parts = [part for part in content if isinstance(part, dict)]
-        texts = [
-            part["text"]
-            for part in parts
-            if isinstance(part.get("text"), str) and not is_thought(part)
-        ]
-        thoughts = [
-            find_thoughts({"thought": part}) for part in parts if is_thought(part)
-        ]
-        calls = [
-            ToolCall(
-                received(part.get("id")),
-                received(part.get("name")),
-                received(json.dumps(part.get("input", {}))),
-            )
-            for part in parts
-            if calls_tool(part)
-        ]
+        texts = []
+        thoughts = []
+        calls = []
+        for part in content:
+            if not isinstance(part, dict):
+                continue
+            if is_thought(part):
+                thoughts.append(find_thoughts({"thought": part}))
+            elif isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            if calls_tool(part):
+                call = ToolCall(
+                    received(part.get("id")),
+                    received(part.get("name")),
+                    received(json.dumps(part.get("input", {}))),
+                )
+                calls.append(call)
         beside = {name: answer[name] for name in answer if name != "content"}
         return response_of(
             reception,

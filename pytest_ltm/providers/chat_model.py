@@ -44,14 +44,10 @@ ENDPOINTS: Mapping[str, ServiceEndpoint] = {
 def key_env_of(base_url: str) -> str:
     """Return the key variable of a known host; "" for any other: no key is sent to an unknown host."""
     host = urlsplit(base_url).hostname
-    return next(
-        (
-            endpoint.key_env
-            for endpoint in ENDPOINTS.values()
-            if urlsplit(endpoint.base_url).hostname == host
-        ),
-        "",
-    )
+    for endpoint in ENDPOINTS.values():
+        if urlsplit(endpoint.base_url).hostname == host:
+            return endpoint.key_env
+    return ""
 
 
 # The parameters of the model itself in a spec's query or a file's `parameters`.
@@ -157,11 +153,10 @@ def read_model_spec(
     fields = spec.merged(parameters, names, only_in_files=("extra",), texts=_TEXTS)
     present = {key: field for key, field in fields.items() if field.value is not None}
     try:
-        values = {
-            key.replace("-", "_"): read(present[key])
-            for key, read in _READERS.items()
-            if key in present
-        }
+        values = {}
+        for key, read in _READERS.items():
+            if key in present:
+                values[key.replace("-", "_")] = read(present[key])
     except DefinitionError as error:
         raise AgentError(str(error)) from None
     place = {"base_url": where.base_url, "key_env": where.key_env}

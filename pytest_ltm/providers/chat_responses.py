@@ -184,13 +184,10 @@ def read_vectors(
         rows = [row for row in data if isinstance(row, dict)]
     else:
         rows = []
-    vectors = [
-        row.get("embedding")
-        for row in sorted(rows, key=lambda row: read_count(row, "index") or 0)
-    ]
-    if len(vectors) != count or not all(
-        isinstance(vector, list) and vector for vector in vectors
-    ):
+    rows.sort(key=lambda row: read_count(row, "index") or 0)
+    vectors = [row.get("embedding") for row in rows]
+    are_valid = all(isinstance(vector, list) and vector for vector in vectors)
+    if len(vectors) != count or not are_valid:
         raise AgentFault(
             f"model {model.name!r} gave {len(vectors)} vectors for {count} texts, or some are invalid"
         )

@@ -266,25 +266,16 @@ class Completions:
         while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
             causes.append(cause)
         text = f"{self.model.base_url} cannot be reached, or broke off: {describe_error(error)}"
-        if (
-            any(
-                type(cause_error).__name__ == "SSLCertVerificationError"
-                for cause_error in causes
-            )
-            or "CERTIFICATE_VERIFY" in text
-        ):
+        names = [type(cause_error).__name__ for cause_error in causes]
+        if "SSLCertVerificationError" in names or "CERTIFICATE_VERIFY" in text:
             raise AgentFault(
                 f"{text}. If you trust it, name the file of its authority in SSL_CERT_FILE"
             ) from None
-        cure = next(
-            (
-                _CURES[type(cause_error).__name__]
-                for cause_error in causes
-                if type(cause_error).__name__ in _CURES
-            ),
-            "",
-        )
-        raise TransientFault(text + cure) from None
+        for name in names:
+            if name in _CURES:
+                text += _CURES[name]
+                break
+        raise TransientFault(text) from None
 
     def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
         """Return the fault of a refusal.
@@ -373,33 +364,34 @@ def _retry_after(arrived: Arrived) -> float | None:
 
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
     """Return the messages for a server that takes no system prompt, or requires alternating roles."""
-    shaped = [
-        {**message, "content": escape_surrogates(message["content"])}
-        if isinstance(message.get("content"), str)
-        else message
-        for message in messages
-    ]
+    shaped = [_escape_content(message) for message in messages]
     if not quirks & {"no_system", "alternate"}:
         return shaped
     merged: list[Message] = []
-    for each in (
-        {**each, "role": "user" if each["role"] == "system" else each["role"]}
-        for each in shaped
-    ):
+    for message in shaped:
+        role = "user" if message["role"] == "system" else message["role"]
+        turn = {**message, "role": role}
         if (
             merged
-            and merged[-1]["role"] == each["role"] in {"user", "assistant"}
-            and "tool_calls" not in each
+            and merged[-1]["role"] == role in {"user", "assistant"}
+            and "tool_calls" not in turn
         ):
             merged[-1] = {
                 **merged[-1],
-                "content": f"{merged[-1]['content']}\n\n{each['content']}",
+                "content": f"{merged[-1]['content']}\n\n{turn['content']}",
             }
-        elif not merged and each["role"] == "assistant":
-            merged += [{"role": "user", "content": _OPENING}, each]
+        elif not merged and role == "assistant":
+            merged += [{"role": "user", "content": _OPENING}, turn]
         else:
-            merged.append(each)
+            merged.append(turn)
     return merged
+
+
+def _escape_content(message: Message) -> Message:
+    content = message.get("content")
+    if not isinstance(content, str):
+        return message
+    return {**message, "content": escape_surrogates(content)}
 
 
 # A field of an event, or a comment.

@@ -66,11 +66,11 @@ def take_place(
     state: State, ticket: Ticket, now: float, alive: Callable[[str, int], bool]
 ) -> float:
     """Give the ticket a place and return 0, or return the seconds to wait before trying again."""
-    places = state["places"] = {
-        name: place
-        for name, place in state.get("places", {}).items()
-        if place[2] <= now < place[3] and alive(place[0], place[1])
-    }
+    places = {}
+    for name, place in state.get("places", {}).items():
+        if place[2] <= now < place[3] and alive(place[0], place[1]):
+            places[name] = place
+    state["places"] = places
     pause = float(state.get("until", 0.0)) - now
     if 0 < pause <= LONGEST_PAUSE:
         return pause

@@ -68,9 +68,11 @@ class CommandModel:
 
     def complete(self, messages: Sequence[Message], **_: Any) -> ModelResponse:
         """Return the command's output; AgentFault if it fails, or writes too much."""
-        prompt = "\n\n".join(
-            str(message["content"]) for message in messages if message.get("content")
-        )
+        contents = []
+        for message in messages:
+            if message.get("content"):
+                contents.append(str(message["content"]))
+        prompt = "\n\n".join(contents)
         with (
             tempfile.TemporaryFile() as input_file,
             tempfile.TemporaryFile() as output,

@@ -165,13 +165,15 @@ def split_parts(content: Any) -> tuple[Any, str]:
     """
     if not isinstance(content, list):
         return content, ""
-    parts = [part for part in content if isinstance(part, dict)]
-    thoughts = [find_thoughts({"thought": part}) for part in parts if is_thought(part)]
-    texts = [
-        part["text"]
-        for part in parts
-        if isinstance(part.get("text"), str) and not is_thought(part)
-    ]
+    texts = []
+    thoughts = []
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        if is_thought(part):
+            thoughts.append(find_thoughts({"thought": part}))
+        elif isinstance(part.get("text"), str):
+            texts.append(part["text"])
     return "".join(texts) if texts else None, "".join(thoughts)
 
 

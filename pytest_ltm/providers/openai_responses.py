@@ -56,14 +56,16 @@ class OpenAiResponses(OpenAi):
     ) -> dict[str, Any]:
         """Return the body of a request."""
         request = split_fields(fields)
-        items = [item for message in messages for item in _items(message)]
+        items: list[Any] = []
+        for message in messages:
+            items += _items(message)
         body = {"model": model.name, "input": items, "stream": False, **request.rest}
         if request.form is not None:
             body["text"] = {"format": {"type": "json_schema", **request.form}}
         if request.functions:
-            body["tools"] = [
-                {"type": "function", **function} for function in request.functions
-            ]
+            body["tools"] = []
+            for function in request.functions:
+                body["tools"].append({"type": "function", **function})
         return body
 
     def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
@@ -72,17 +74,18 @@ class OpenAiResponses(OpenAi):
         if not isinstance(output, list):
             raise no_answer(answer, asked.model, "the output of a response")
         items = [item for item in output if isinstance(item, dict)]
-        texts = [text for item in items for text in _spoken_texts(item)]
+        texts: list[str] = []
+        calls = []
+        for item in items:
+            texts += _spoken_texts(item)
+            if calls_tool(item):
+                call = ToolCall(
+                    received(item.get("call_id")),
+                    received(item.get("name")),
+                    received(item.get("arguments")),
+                )
+                calls.append(call)
         thoughts = [_thoughts_of(item) for item in items if is_thought(item)]
-        calls = [
-            ToolCall(
-                received(item.get("call_id")),
-                received(item.get("name")),
-                received(item.get("arguments")),
-            )
-            for item in items
-            if calls_tool(item)
-        ]
         beside = {name: answer[name] for name in answer if name != "output"}
         # the details are null unless something was left out
         end = find_end(beside).removeprefix("null") or answer.get("status", "")
@@ -122,19 +125,21 @@ def _spoken_texts(item: Mapping[str, Any]) -> list[str]:
     content = item.get("content")
     if item.get("type") != "message" or not isinstance(content, list):
         return []
-    parts = [
-        part for part in content if isinstance(part, dict) and not is_thought(part)
-    ]
-    texts = [part.get("text", part.get("refusal")) for part in parts]
-    return [text for text in texts if isinstance(text, str)]
+    texts = []
+    for part in content:
+        if isinstance(part, dict) and not is_thought(part):
+            text = part.get("text", part.get("refusal"))
+            if isinstance(text, str):
+                texts.append(text)
+    return texts
 
 
 def _thoughts_of(item: Mapping[str, Any]) -> str:
     """Return the thoughts in an item: in full, or their summary."""
-    texts = [
-        find_thoughts({"thought": item.get(name)}) for name in ("content", "summary")
-    ]
-    return "\n".join(text for text in texts if text)
+    texts = []
+    for name in ("content", "summary"):
+        texts.append(find_thoughts({"thought": item.get(name)}))
+    return "\n".join(filter(None, texts))
 
 
 def _items(message: Message) -> Iterator[dict[str, Any]]:

@@ -105,11 +105,9 @@ def split_fields(fields: Mapping[str, Any]) -> RequestFields:
 
     For an API without a seed, and with its own form of schemas and tools.
     """
-    rest = {
-        name: value
-        for name, value in fields.items()
-        if name not in {"response_format", "tools", "seed"}
-    }
+    rest = dict(fields)
+    for name in ("response_format", "tools", "seed"):
+        rest.pop(name, None)
     form = fields.get("response_format", {}).get("json_schema")
     functions = [tool["function"] for tool in fields.get("tools", ())]
     return RequestFields(rest, form, functions)
@@ -117,9 +115,11 @@ def split_fields(fields: Mapping[str, Any]) -> RequestFields:
 
 def drop_unset(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that have a value; "default" omits a field, so that the server decides."""
-    return {
-        name: value for name, value in values.items() if value not in (None, "default")
-    }
+    present = {}
+    for name, value in values.items():
+        if value not in (None, "default"):
+            present[name] = value
+    return present
 
 
 def check_ready(model: ModelSpec, provider: Provider) -> None:

@@ -99,13 +99,13 @@ def find_error(data: Any, depth: int = 0) -> Any:
             return data[name] if is_all else _beside(data)
     if any(_tells_failure(words, data[name], fields) for name, words in fields.items()):
         return _beside(data)
-    inside = (
-        find_error(data[name], depth + 1)
-        for name, words in fields.items()
+    for name, words in fields.items():
         # skip the parts of a body that hold replies, counts or filters
-        if not OPAQUE_FIELD.search(words)
-    )
-    return next((error for error in inside if error is not None), None)
+        if not OPAQUE_FIELD.search(words):
+            error = find_error(data[name], depth + 1)
+            if error is not None:
+                return error
+    return None
 
 
 def _names_error(words: str, value: Any) -> bool:
@@ -145,12 +145,12 @@ def _is_fine(value: Any, depth: int = 0) -> bool:
 
 def _beside(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the relevant fields of an error object: plain fields, and nested errors."""
-    return {
-        name: value
-        for name, value in data.items()
-        if not isinstance(value, (dict, list))
-        or _names_error(split_words(str(name)), value)
-    }
+    fields = {}
+    for name, value in data.items():
+        is_plain = not isinstance(value, (dict, list))
+        if is_plain or _names_error(split_words(str(name)), value):
+            fields[name] = value
+    return fields
 
 
 # --- The content of an error.
@@ -200,9 +200,10 @@ def _find_message(value: Any, depth: int) -> str:
     for inner in value.values():
         if found := _find_message(inner, depth + 1):
             return found
-    texts = [
-        inner for inner in value.values() if isinstance(inner, str) and " " in inner
-    ]
+    texts = []
+    for inner in value.values():
+        if isinstance(inner, str) and " " in inner:
+            texts.append(inner)
     return max(texts, key=len, default="")
 
 

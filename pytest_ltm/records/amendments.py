@@ -63,10 +63,10 @@ def read_amendments(run_folder: Path) -> dict[str, Amendment]:
         raise LtmError(f"{path}: cannot be read: {error}") from error
     if not isinstance(record, dict):
         raise LtmError(f"{path}: expected an object of node ids, not {record!r}")
-    return {
-        nodeid: from_record(Amendment, entry, f"{path}: {nodeid}")
-        for nodeid, entry in record.items()
-    }
+    amendments = {}
+    for nodeid, entry in record.items():
+        amendments[nodeid] = from_record(Amendment, entry, f"{path}: {nodeid}")
+    return amendments
 
 
 def amend_verdict(

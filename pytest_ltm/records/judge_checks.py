@@ -85,11 +85,10 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
 
 def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
     """Return the usage of the questions to the judge."""
-    paid_calls = [
-        timing
-        for timing in iter_timings(run / TIMINGS, JudgeTime)
-        if not timing.remembered
-    ]
+    paid_calls = []
+    for timing in iter_timings(run / TIMINGS, JudgeTime):
+        if not timing.remembered:
+            paid_calls.append(timing)
     costs = [usd for call in paid_calls if (usd := tariff.cost(call)) is not None]
     return PrecheckUsage(
         calls=len(paid_calls),
@@ -143,19 +142,22 @@ def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
         kind = check.kind or ("right" if check.passes else "wrong")
         asked[kind] += 1
         missed[kind] += is_miss(check)
-    return [
-        CheckRate(kind=kind, asked=count, missed=missed[kind])
-        for kind, count in sorted(asked.items())
-    ]
+    rates = []
+    for kind, count in sorted(asked.items()):
+        rates.append(CheckRate(kind=kind, asked=count, missed=missed[kind]))
+    return rates
 
 
 def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
     """Return whether a judge makes too many errors for its verdicts: in all checks, or in one kind."""
     asked = sum(rate.asked for rate in rates)
     missed = sum(rate.missed for rate in rates)
-    return missed >= most_misses(asked) or any(
-        rate.missed >= most_misses(rate.asked, _STOPPED / len(rates)) for rate in rates
-    )
+    if missed >= most_misses(asked):
+        return True
+    for rate in rates:
+        if rate.missed >= most_misses(rate.asked, _STOPPED / len(rates)):
+            return True
+    return False
 
 
 def is_miss(check: JudgeChecked) -> bool:
@@ -189,9 +191,10 @@ def checks_in(path: Path) -> Iterator[JudgeChecked]:
 
 def asks_judge(run: Path) -> bool:
     """Return whether an example of a run has asked the judge."""
-    return any(
-        next(_lines_with(path, _JUDGE), b"") for path in run.glob("*/journal.jsonl")
-    )
+    for path in run.glob("*/journal.jsonl"):
+        if next(_lines_with(path, _JUDGE), b""):
+            return True
+    return False
 
 
 def _lines_with(path: Path, begin: bytes) -> Iterator[bytes]:
@@ -209,11 +212,10 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
         f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
     )
     if missed:
-        kinds = [
-            f"{rate.missed} of {rate.asked} {rate.kind!r}"
-            for rate in rates
-            if rate.missed >= _NAMED
-        ]
+        kinds = []
+        for rate in rates:
+            if rate.missed >= _NAMED:
+                kinds.append(f"{rate.missed} of {rate.asked} {rate.kind!r}")
         if kinds:
             why += f", {' and '.join(kinds)} ones"
         examples = []

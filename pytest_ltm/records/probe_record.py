@@ -91,20 +91,19 @@ def probe_decisions(run: Path) -> dict[str, Decided]:
 def probe_prechecks(run: Path) -> list[Precheck]:
     """Return the outcome of each agent's probe, or the questions so far of one that was interrupted."""
     rows = read_probe(run)
-    by_agent = {
-        row.agent: Precheck(
-            kind="probe",
-            of=row.agent,
-            verdict=row.verdict,
-            why=row.why,
-            calls=row.messages,
-            tokens=row.tokens,
-            cost_usd=row.cost_usd,
-            estimated=row.estimated,
-        )
-        for row in rows
-        if isinstance(row, Decided)
-    }
+    by_agent = {}
+    for row in rows:
+        if isinstance(row, Decided):
+            by_agent[row.agent] = Precheck(
+                kind="probe",
+                of=row.agent,
+                verdict=row.verdict,
+                why=row.why,
+                calls=row.messages,
+                tokens=row.tokens,
+                cost_usd=row.cost_usd,
+                estimated=row.estimated,
+            )
     for label in dict.fromkeys(row.agent for row in rows if row.agent not in by_agent):
         by_agent[label] = unfinished_precheck(
             "probe", label, probe_usage(rows, label, Tariff())
@@ -126,13 +125,13 @@ class PrecheckUsage(NamedTuple):
 
 def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> PrecheckUsage:
     """Return the usage of an agent's probe."""
-    exchanges = [
-        row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent
-    ]
-    charges = [
-        tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens))
-        for row in exchanges
-    ]
+    exchanges = []
+    charges = []
+    for row in rows:
+        if isinstance(row, ProbeExchange) and row.agent == agent:
+            exchanges.append(row)
+            counted = (row.message_tokens, row.reply_tokens)
+            charges.append(tariff.charged_amounts(row, counted=counted))
     costs = [usd for usd, _ in charges if usd is not None]
     return PrecheckUsage(
         calls=len(exchanges),

@@ -19,12 +19,10 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
     name = ConversationName.of_folder(folder.name)
     try:
         playback = Playback.open_playback(folder / JOURNAL)
-        if playback is None:
-            planned = {}
-        else:
-            planned = {
-                example.key: example for example in plan_of(playback.header).examples
-            }
+        planned = {}
+        if playback is not None:
+            for example in plan_of(playback.header).examples:
+                planned[example.key] = example
     except LtmError:
         return []
     if playback is None or name is None or name.variant:
@@ -32,17 +30,19 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
     rows = []
     for key, recorded in playback.record.examples.items():
         verdict = recorded.verdict
-        example = planned.get(key)
+        planned_example = planned.get(key)
         if (
-            example is not None
+            planned_example is not None
             and verdict is not None
             and verdict.score is not None
             and 0 <= verdict.score <= 1
         ):
-            outcome, cause, _ = classify_ending(ending_told(verdict), example.threshold)
+            outcome, cause, _ = classify_ending(
+                ending_told(verdict), planned_example.threshold
+            )
             row = ScenarioResult(
-                scenario=example.scenario,
-                example=example.example,
+                scenario=planned_example.scenario,
+                example=planned_example.example,
                 agent=name.agent,
                 span_label=name.span,
                 span=None,
@@ -51,7 +51,7 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
                 score=float(verdict.score),
                 upper=verdict.upper,
                 reason=verdict.reason,
-                threshold=example.threshold,
+                threshold=planned_example.threshold,
                 rule=verdict.rule,
                 outcome=outcome,
                 cause=cause,

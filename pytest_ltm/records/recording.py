@@ -73,11 +73,11 @@ class Recording(Struct, frozen=True, kw_only=True):
     @property
     def verdicts(self) -> Mapping[str, events.VerdictRecorded]:
         """The verdict of each example that has one."""
-        return {
-            key: example.verdict
-            for key, example in self.record.examples.items()
-            if example.verdict is not None
-        }
+        verdicts = {}
+        for key, example in self.record.examples.items():
+            if example.verdict is not None:
+                verdicts[key] = example.verdict
+        return verdicts
 
     @property
     def exchanges(self) -> int:
@@ -253,11 +253,10 @@ def _comparable_facts(
 ) -> events.AgentFacts:
     """Return the facts without the capabilities that the record may omit, and does."""
     recorded_names = () if recorded is None else recorded.capabilities
-    capabilities = [
-        name
-        for name in facts.capabilities
-        if name not in NAMED_WHERE_NEEDED or name in recorded_names
-    ]
+    capabilities = []
+    for name in facts.capabilities:
+        if name not in NAMED_WHERE_NEEDED or name in recorded_names:
+            capabilities.append(name)
     return replace(facts, capabilities=tuple(capabilities))
 
 
@@ -265,11 +264,14 @@ def value_changes(
     then: Mapping[str, Any], now: Mapping[str, Any], subject: str = "{}"
 ) -> list[str]:
     """Return a sentence for each changed value; `subject`: the format of a name in it."""
-    return [
-        f"{subject.format(name)} was {show_value(then.get(name))} and is {show_value(now.get(name))}."
-        for name in {**then, **now}
-        if then.get(name) != now.get(name)
-    ]
+    sentences = []
+    for name in {**then, **now}:
+        old = then.get(name)
+        new = now.get(name)
+        if old != new:
+            changed = f"was {show_value(old)} and is {show_value(new)}"
+            sentences.append(f"{subject.format(name)} {changed}.")
+    return sentences
 
 
 def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:

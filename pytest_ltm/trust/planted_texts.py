@@ -96,10 +96,9 @@ def _count_sessions(
         return 0
     question = row.questions[place]
     planted = max(needle.number for needle in question.needles)
-    starts = {
-        exchange.number: exchange.start
-        for exchange in record.transcript.exchanges_of(row.id)
-    }
+    starts = {}
+    for exchange in record.transcript.exchanges_of(row.id):
+        starts[exchange.number] = exchange.start
     first = starts[planted]
     last = starts[question.number]
     return sum(first < end <= last for end in record.sessions)

@@ -60,14 +60,14 @@ def _run_json(run: LoadedRun, findings: Sequence[PoisonFinding]) -> dict[str, An
         "version": version("pytest-ltm"),
         "rules": [rules[name] for name in sorted(rules)],
     }
+    results = []
+    for finding in shown:
+        results.append(_result_json(finding, lines[finding.folder], sorted(rules)))
     return {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"pytest-ltm/{run.result.run_id}"},
         "originalUriBaseIds": {"RUN": {"description": {"text": "the run folder"}}},
-        "results": [
-            _result_json(finding, lines[finding.folder], sorted(rules))
-            for finding in shown
-        ],
+        "results": results,
         "properties": {"pairs": len(findings), "suite": run.result.suite},
     }
 

@@ -126,18 +126,16 @@ def _share(rate: Rate) -> str:
 
 
 def _agent_json(agent: str, findings: Findings) -> dict[str, Any]:
-    return {
-        "agent": agent,
-        "spans": [
-            {
-                "span": label,
-                **_rates_json(rows),
-                "channels": _parts_json(rows, _channel),
-                "classes": _parts_json(rows, _attack),
-            }
-            for label, rows in group_by(findings, _span).items()
-        ],
-    }
+    spans = []
+    for label, rows in group_by(findings, _span).items():
+        span = {
+            "span": label,
+            **_rates_json(rows),
+            "channels": _parts_json(rows, _channel),
+            "classes": _parts_json(rows, _attack),
+        }
+        spans.append(span)
+    return {"agent": agent, "spans": spans}
 
 
 def _parts_json(

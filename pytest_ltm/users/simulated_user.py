@@ -243,10 +243,11 @@ class ModelledUser:
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:
-        lines = "\n".join(
-            f"Person: {exchange.message}\nAssistant: {shorten_for_judge(exchange.reply)}"
-            for exchange in self._heard()
-        )
+        parts = []
+        for exchange in self._heard():
+            reply = shorten_for_judge(exchange.reply)
+            parts.append(f"Person: {exchange.message}\nAssistant: {reply}")
+        lines = "\n".join(parts)
         chat = _fill_template("begin")
         if lines:
             chat = _fill_template("chat", said=fence_text(lines, "CHAT"))

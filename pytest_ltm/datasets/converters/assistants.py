@@ -75,20 +75,15 @@ def read_openai(
 def _openai_messages(
     talk: Mapping[str, Any], nodes: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
-    tree = [
-        BranchNode(
-            str(name),
-            str(node.get("parent") or ""),
-            float((node.get("message") or {}).get("create_time") or 0),
-            node.get("message"),
-        )
-        for name, node in nodes.items()
-    ]
+    tree = []
+    for name, node in nodes.items():
+        parent = str(node.get("parent") or "")
+        at = float((node.get("message") or {}).get("create_time") or 0)
+        tree.append(BranchNode(str(name), parent, at, node.get("message")))
     branch = shown_branch(tree, talk.get("current_node"))
     shown_ids = {node.id for node in branch}
-    counts[REPLACED] += sum(
-        bool(_openai_text(node.message)) for node in tree if node.id not in shown_ids
-    )
+    hidden = [node for node in tree if node.id not in shown_ids]
+    counts[REPLACED] += sum(bool(_openai_text(node.message)) for node in hidden)
     when = talk.get("create_time") or None
     if not any(node.at for node in branch):
         when = when or talk.get("update_time")
@@ -143,9 +138,9 @@ def read_deepseek(
     """Yield the conversations, each as the branch written last, without thoughts."""
     for number, (where, talk) in enumerate(_objects(path, "deepseek", counts), start=1):
         with faults_of_export(where):
-            tree = [
-                _deepseek_node(name, node) for name, node in talk["mapping"].items()
-            ]
+            tree = []
+            for name, node in talk["mapping"].items():
+                tree.append(_deepseek_node(name, node))
             messages: list[ExportedMessage] = []
             for message in _shown_messages(tree, None, counts):
                 messages += _deepseek_messages(message, counts)
@@ -178,9 +173,8 @@ def _shown_messages(
     """Return the messages of the branch that was shown, and count the others."""
     branch = shown_branch(tree, current)
     shown_ids = {node.id for node in branch}
-    counts[REPLACED] += sum(
-        bool(node.message) for node in tree if node.id not in shown_ids
-    )
+    hidden = [node for node in tree if node.id not in shown_ids]
+    counts[REPLACED] += sum(bool(node.message) for node in hidden)
     return [node.message for node in branch if node.message]
 
 
@@ -218,15 +212,12 @@ def _shown_rows(
     id_name, parent, time = names
     if not any(row.get(parent) for row in rows):
         return list(rows)
-    tree = [
-        BranchNode(
-            str(row.get(id_name)),
-            str(row.get(parent) or ""),
-            seconds_of(any_time(row.get(time))),
-            row,
+    tree = []
+    for row in rows:
+        at = seconds_of(any_time(row.get(time)))
+        tree.append(
+            BranchNode(str(row.get(id_name)), str(row.get(parent) or ""), at, row)
         )
-        for row in rows
-    ]
     return _shown_messages(tree, current, counts)
 
 
@@ -359,15 +350,18 @@ def _page_activities(path: Path) -> Iterator[_Activity]:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     for cell in _CELL.finditer(page):
         lines = page_text(cell["content"]).splitlines()
-        times = [
-            (place, moment)
-            for place, line in enumerate(lines)
-            if (moment := named_time(line))
-        ]
-        place, moment = times[0] if times else (1, None)
+        place, moment = _first_time(lines)
         title = "\n".join(lines[:place])
         reply = "\n".join(lines[place + 1 :])
         yield _Activity(page_text(cell["header"]), title, moment, reply.strip())
+
+
+def _first_time(lines: Sequence[str]) -> tuple[int, datetime | None]:
+    """Return the place of the first line with a time, and the time; the second line if none has one."""
+    for place, line in enumerate(lines):
+        if moment := named_time(line):
+            return place, moment
+    return 1, None
 
 
 # --- Grok.
@@ -444,11 +438,10 @@ def _spoken_parts(content: Any) -> str:
     """Return the text parts of a message, without thoughts."""
     if not isinstance(content, list):
         return message_text(content).strip()
-    spoken = [
-        part
-        for part in content
-        if not (isinstance(part, dict) and part.get("type") in THOUGHT_PARTS)
-    ]
+    spoken = []
+    for part in content:
+        if not (isinstance(part, dict) and part.get("type") in THOUGHT_PARTS):
+            spoken.append(part)
     return message_text(spoken).strip()
 
 

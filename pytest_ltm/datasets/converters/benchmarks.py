@@ -42,6 +42,7 @@ from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
+    LongMemEvalRecord,
     iter_list_items,
     part_of,
 )
@@ -147,15 +148,13 @@ def _beam_sessions(
             if anchor:
                 where = f"{file}: time_anchor"
                 date = date_as(anchor, "%B-%d-%Y", where).partition(" ")[0]
-        turns |= {
-            message.id: f"s{number}_{place}"
-            for place, message in enumerate(messages, start=1)
-        }
+        for place, message in enumerate(messages, start=1):
+            turns[message.id] = f"s{number}_{place}"
         if messages:
-            turns_of_batch = tuple(
-                message.turn(counts, _PLAN_INDEX, _PLAN_CUT) for message in messages
-            )
-            yield Session(id=f"s{number}", date=date, turns=turns_of_batch)
+            batch_turns = []
+            for message in messages:
+                batch_turns.append(message.turn(counts, _PLAN_INDEX, _PLAN_CUT))
+            yield Session(id=f"s{number}", date=date, turns=tuple(batch_turns))
 
 
 def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
@@ -185,11 +184,10 @@ def beam_questions(
                 f"{file.parent}: there is no probing_questions.json in it, so nothing to ask. Add the file"
             )
         kinds = json_as(found[0], dict[str, list[msgspec.Raw]])
-        rows = [
-            (kind, number, raw)
-            for kind, raws in kinds.items()
-            for number, raw in enumerate(raws, start=1)
-        ]
+        rows = []
+        for kind, raws in kinds.items():
+            for number, raw in enumerate(raws, start=1):
+                rows.append((kind, number, raw))
         for kind, number, raw in rows if turns else ():
             with leaving_out(counts):
                 where = f"{found[0]}: {kind} {number}"
@@ -205,9 +203,8 @@ def _beam_question(
     counts: Counter[str],
 ) -> Question:
     ids = list(dict.fromkeys(_ids_within(probe.source_chat_ids)))
-    counts["left out: evidence that the chat does not hold"] += sum(
-        name not in turns for name in ids
-    )
+    unknown = [name for name in ids if name not in turns]
+    counts["left out: evidence that the chat does not hold"] += len(unknown)
     golds = (getattr(probe, name) for name in _GOLD)
     gold = next((str(value) for value in golds if value is not None), None)
     # its rubric is the order itself, not independent claims
@@ -376,51 +373,51 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
 
 def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
     """Yield a history for each record, one at a time."""
-    for record in chain.from_iterable(
-        LongMemEvalFile(path).records() for path in paths
-    ):
-        used = Counter[str]()
-        sessions = []
-        cited = list[str]()
-        for session in record.sessions:
-            used[session.id] += (
-                1  # some histories repeat a session, but interchange ids are unique
-            )
-            if used[session.id] == 1:
-                name = session.id
-            else:
-                name = f"{session.id}~{used[session.id]}"
-            turns = tuple(
+    for path in paths:
+        for record in LongMemEvalFile(path).records():
+            yield _longmemeval_history(record, counts)
+
+
+def _longmemeval_history(record: LongMemEvalRecord, counts: Counter[str]) -> History:
+    used = Counter[str]()
+    sessions = []
+    cited = list[str]()
+    for session in record.sessions:
+        # some histories repeat a session, but interchange ids are unique
+        used[session.id] += 1
+        if used[session.id] == 1:
+            name = session.id
+        else:
+            name = f"{session.id}~{used[session.id]}"
+        turns = []
+        marked = []
+        for place, turn in enumerate(session.turns, start=1):
+            turns.append(
                 Turn(
                     role="user" if turn.role == "user" else "assistant",
                     content=turn.content or "(nothing)",
                 )
-                for turn in session.turns
             )
-            if turns:
-                sessions.append(
-                    Session(id=name, date=session.at.isoformat(sep=" "), turns=turns)
-                )
-                marked = [
-                    f"{name}_{place}"
-                    for place, turn in enumerate(session.turns, start=1)
-                    if turn.has_answer
-                ]
-                cited += marked or [name] * holds_evidence(session, record)
-        late = record.sessions[-1].at <= record.at
-        counts[
-            "cut: dates of questions that are earlier than their last session; they are asked behind it"
-        ] += not late
-        question = Question(
-            id=record.id,
-            kind=record.type.replace("-", "_"),
-            text=record.question,
-            gold=None if record.abstention else record.answer,
-            never_told=record.abstention,
-            date=record.at.isoformat(sep=" ") if late else "",
-            evidence=tuple(cited),
-        )
-        yield History(sessions, [question], record.id)
+            if turn.has_answer:
+                marked.append(f"{name}_{place}")
+        if turns:
+            date = session.at.isoformat(sep=" ")
+            sessions.append(Session(id=name, date=date, turns=tuple(turns)))
+            cited += marked or [name] * holds_evidence(session, record)
+    late = record.sessions[-1].at <= record.at
+    counts[
+        "cut: dates of questions that are earlier than their last session; they are asked behind it"
+    ] += not late
+    question = Question(
+        id=record.id,
+        kind=record.type.replace("-", "_"),
+        text=record.question,
+        gold=None if record.abstention else record.answer,
+        never_told=record.abstention,
+        date=record.at.isoformat(sep=" ") if late else "",
+        evidence=tuple(cited),
+    )
+    return History(sessions, [question], record.id)
 
 
 # --- LongMemEval-V2 (Wu et al., 2026): trajectories of web agents as text, or with
@@ -465,19 +462,19 @@ def read_longmemeval_v2(
     """
     for file in files_in(paths, "questions.jsonl"):
         folder = file.parent
-        question_by_id = {
-            question.id: (where, question)
-            for where, question in lines_as(file, _WebQuestion, counts)
-        }
+        question_by_id = {}
+        for where, question in lines_as(file, _WebQuestion, counts):
+            question_by_id[question.id] = (where, question)
         places = _trajectory_places(folder / "trajectories.jsonl", counts)
         for tier in files_in([folder], "haystacks/*.json"):
             groups: dict[tuple[str, ...], list[str]] = {}
             for name, haystack in json_as(tier, dict[str, list[str]]).items():
                 groups.setdefault(tuple(haystack), []).append(name)
             for number, (names, ids) in enumerate(groups.items(), start=1):
-                listed = [
-                    question_by_id[name] for name in ids if name in question_by_id
-                ]
+                listed = []
+                for name in ids:
+                    if name in question_by_id:
+                        listed.append(question_by_id[name])
                 counts[
                     "left out: questions of a haystack that are not in the file"
                 ] += len(ids) - len(listed)
@@ -580,11 +577,8 @@ def _web_question(
         raise DatasetError(
             f"{where}: eval_function: unknown {function!r}. Known are norm_phrase_*, mc_choice_* and llm_*"
         )
-    golds = [
-        part.strip()
-        for part in re.split(f"[{re.escape(separators)}]", question.answer)
-        if part.strip()
-    ]
+    parts = re.split(f"[{re.escape(separators)}]", question.answer)
+    golds = [part.strip() for part in parts if part.strip()]
     if choices:
         if several:
             golds = re.findall(r"\b[A-Z]\b", question.answer)
@@ -660,29 +654,30 @@ def read_memoryagentbench(
 def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
     parts = split_by_tokens(row.context, _PART_TOKENS, lambda text: -(-len(text) // 4))
     counts["guessed: tokens of a part, at four characters each"] += len(parts)
-    stripped = (part.strip() for part in parts)
-    sessions = [
-        Session(id=f"part{place}", turns=(Turn(role="user", content=part),))
-        for place, part in enumerate(stripped, start=1)
-        if part
-    ]
+    sessions = []
+    for place, part in enumerate(parts, start=1):
+        text = part.strip()
+        if text:
+            turn = Turn(role="user", content=text)
+            sessions.append(Session(id=f"part{place}", turns=(turn,)))
     source = row.metadata.source.lower()
     match = next((_MATCHES[part] for part in _MATCHES if part in source), "answer")
     # some splits have no ids for their questions
     ids = row.metadata.qa_pair_ids
     if len(ids) != len(row.questions):
         ids = [f"q{place}" for place in range(len(row.questions))]
-    questions = [
-        Question(
-            id=name,
-            kind=kind_name(row.metadata.source),
-            text=question,
-            match=match,
-            gold=(answers,) if isinstance(answers, str) else tuple(answers),
-            official=OfficialRule(rule=f"memoryagentbench:{source}"),
+    questions = []
+    for name, question, answers in zip(ids, row.questions, row.answers, strict=True):
+        questions.append(
+            Question(
+                id=name,
+                kind=kind_name(row.metadata.source),
+                text=question,
+                match=match,
+                gold=(answers,) if isinstance(answers, str) else tuple(answers),
+                official=OfficialRule(rule=f"memoryagentbench:{source}"),
+            )
         )
-        for name, question, answers in zip(ids, row.questions, row.answers, strict=True)
-    ]
     return History(sessions, questions, user)
 
 
@@ -758,27 +753,21 @@ def _persona_history(
     counts: Counter[str],
 ) -> History:
     """Return a context as sessions, which begin at system messages: these describe the user's current state."""
-    starts = [
-        0,
-        *(
-            place
-            for place, foreign_message in enumerate(messages)
-            if foreign_message.role == "system" and place
-        ),
-        len(messages),
-    ]
+    starts = [0]
+    for place, message in enumerate(messages):
+        if message.role == "system" and place:
+            starts.append(place)
+    starts.append(len(messages))
     sessions = []
     names = [""]
     questions = []
     for number, (start, end) in enumerate(pairwise(starts), start=1):
-        roles_and_turns = [
-            (message.role, message.turn(counts, _SPEAKER, _SPEAKER_CUT))
-            for message in messages[start:end]
-        ]
-        turns = [
-            msgspec.structs.replace(turn, name="About me") if role == "system" else turn
-            for role, turn in roles_and_turns
-        ]
+        turns = []
+        for message in messages[start:end]:
+            turn = message.turn(counts, _SPEAKER, _SPEAKER_CUT)
+            if message.role == "system":
+                turn = msgspec.structs.replace(turn, name="About me")
+            turns.append(turn)
         names += [f"s{number}_{place}" for place in range(1, len(turns) + 1)]
         sessions += [Session(id=f"s{number}", turns=tuple(turns))] if turns else []
     for where, row in rows:

@@ -104,11 +104,11 @@ def _in_zone(moment: datetime, splitting: Splitting, counts: Counter[str]) -> da
 def _split_by_silence(
     messages: Sequence[ExportedMessage], splitting: Splitting
 ) -> Iterator[Sequence[ExportedMessage]]:
-    ends = [
-        number
-        for number, (former, after) in enumerate(pairwise(messages), start=1)
-        if seconds_of(after.at) - seconds_of(former.at) >= splitting.gap.total_seconds()
-    ]
+    ends = []
+    for number, (former, after) in enumerate(pairwise(messages), start=1):
+        silence = seconds_of(after.at) - seconds_of(former.at)
+        if silence >= splitting.gap.total_seconds():
+            ends.append(number)
     if messages:
         for start, end in pairwise([0, *ends, len(messages)]):
             yield messages[start:end]
@@ -131,11 +131,10 @@ def _unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ltm-export-") as folder:
         try:
             with zipfile.ZipFile(path) as packed:
-                files = [
-                    member
-                    for member in packed.infolist()
-                    if Path(member.filename).suffix.lower() in READ
-                ]
+                files = []
+                for member in packed.infolist():
+                    if Path(member.filename).suffix.lower() in READ:
+                        files.append(member)
                 if sum(file.file_size for file in files) > UNPACKED:
                     raise DatasetError(
                         f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it"

@@ -46,11 +46,9 @@ def read_claude_code(
             branch = shown_branch(nodes)
             counts[REPLACED] += len(nodes) - len(branch)
             with faults_of_export(f"{file}: session {name}"):
-                messages = [
-                    message
-                    for node in branch
-                    for message in _code_messages(node.message, counts)
-                ]
+                messages: list[ExportedMessage] = []
+                for node in branch:
+                    messages += _code_messages(node.message, counts)
                 yield Talk(name, messages)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -95,19 +95,25 @@ def message_lists(value: Any, name: str = "") -> Iterator[tuple[str, Sequence[An
                 yield from message_lists(inner, title)
 
 
-def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
-    """Return the columns of a chat (times, few senders, the wordiest texts), or None for other rows."""
+def _texts_by_column(rows: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for row in rows:
         for name, text in row.items():
             if text:
                 columns.setdefault(name, []).append(text)
+    return columns
+
+
+def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
+    """Return the columns of a chat (times, few senders, the wordiest texts), or None for other rows."""
+    columns = _texts_by_column(rows)
     enough = max(_LEAST_ROWS, _MOSTLY * len(rows))
     common = {name: texts for name, texts in columns.items() if len(texts) >= enough}
     times = {name: times_of(texts) for name, texts in columns.items()}
-    dated = {
-        name: found[0] for name, found in times.items() if found and name in common
-    }
+    dated = {}
+    for name, moments in times.items():
+        if moments and name in common:
+            dated[name] = moments[0]
     others = {name: texts for name, texts in columns.items() if not times[name]}
     # Edit and read times are later than the time of writing; a name such as `time`
     # proves nothing.
@@ -116,11 +122,10 @@ def find_columns(rows: Sequence[Mapping[str, str]]) -> Columns | None:
     if not time or _count_words(others[text]) <= len(others[text]):
         return None
     said = [row for row in rows if row.get(text)]
-    senders = [
-        name
-        for name in others.keys() - {text}
-        if _are_senders([row.get(name, "") for row in said], others[text])
-    ]
+    senders = []
+    for name in others.keys() - {text}:
+        if _are_senders([row.get(name, "") for row in said], others[text]):
+            senders.append(name)
     if not senders:
         return None
 

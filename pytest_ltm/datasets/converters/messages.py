@@ -94,9 +94,11 @@ _TO_THE_USER = {"", "all", "final", "user"}
 def is_addressed_to_user(message: Mapping[str, Any]) -> bool:
     """Return whether a model's message is addressed to the user: no other recipient, no channel of its own."""
     names = (message.get("recipient"), message.get("channel"), message.get("phase"))
-    return all(
-        name is None or name in _TO_THE_USER or name == "final_answer" for name in names
-    )
+    for name in names:
+        is_public = name is None or name in _TO_THE_USER or name == "final_answer"
+        if not is_public:
+            return False
+    return True
 
 
 THOUGHT_PARTS = ("thinking", "thought", "reasoning", "think", "redacted_thinking")

@@ -61,9 +61,9 @@ def read_telegram(
                 private = chat.get("type") in (None, "personal_chat", "saved_messages")
                 yield Talk(name, messages, "" if private else name)
     for folder, files in pages.items():
-        messages = [
-            message for file in files for message in _page_messages(file, counts)
-        ]
+        messages = []
+        for file in files:
+            messages += _page_messages(file, counts)
         yield Talk(folder.name or "chat", messages)
 
 
@@ -358,18 +358,18 @@ def read_slack(
             user.get("real_name") or user.get("name")
         )
     channels = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
-    days = {
-        folder: sorted(day for day in folder.iterdir() if _DAY.fullmatch(day.name))
-        for folder in channels
-    }
+    days = {}
+    for folder in channels:
+        files = [file for file in folder.iterdir() if _DAY.fullmatch(file.name)]
+        days[folder] = sorted(files)
     if not any(days.values()):
         raise DatasetError(
             f"{path}: no export of Slack: no folder in it has files such as 2026-03-02.json"
         )
     for channel, files in days.items():
-        messages = [
-            message for file in files for message in _day_messages(file, people, counts)
-        ]
+        messages: list[ExportedMessage] = []
+        for file in files:
+            messages += _day_messages(file, people, counts)
         yield Talk(channel.name, messages, f"#{channel.name}")
 
 
@@ -391,15 +391,13 @@ def _day_messages(
         return label or target.removeprefix("mailto:")
 
     rows = _json_list(file)
-    people = {
-        row.get("user"): _profile_name(row.get("user_profile")) for row in rows
-    } | people
+    guests = {}
+    for row in rows:
+        guests[row.get("user")] = _profile_name(row.get("user_profile"))
+    people = guests | people
     for number, message in enumerate(rows, start=1):
-        attached = [
-            attachment
-            for attachment in message.get("attachments") or []
-            if isinstance(attachment, dict)
-        ]
+        attachments = message.get("attachments") or []
+        attached = [part for part in attachments if isinstance(part, dict)]
         # bots often leave the text empty and put everything into blocks or attachments
         text = (
             str(message.get("text") or "")

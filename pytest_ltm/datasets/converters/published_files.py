@@ -118,15 +118,15 @@ def _value_as(raw: Any, kind: type[T], where: str) -> T:
 
 def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
     """Return the named files, and the files in named folders that match one of these patterns."""
-    found = [
-        file
-        for path in paths
-        for file in (
-            sorted(match for pattern in patterns for match in path.rglob(pattern))
-            if path.is_dir()
-            else [path]
-        )
-    ]
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        matches: list[Path] = []
+        for pattern in patterns:
+            matches += path.rglob(pattern)
+        found += sorted(matches)
     if not found:
         raise DatasetError(
             f"{paths[0] if paths else 'no file'}: there is no {' or '.join(patterns)} in it. {CURE}"

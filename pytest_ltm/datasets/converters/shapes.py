@@ -83,10 +83,10 @@ def rank_forms(samples: Iterable[Any]) -> list[Likeness]:
     objects = list(samples)
     ranked = []
     for form in FORMS:
-        fits = [
-            Likeness(form.name, _count_fields(shape, objects), len(shape))
-            for shape in form.shapes
-        ]
+        fits = []
+        for shape in form.shapes:
+            found = _count_fields(shape, objects)
+            fits.append(Likeness(form.name, found, len(shape)))
         ranked.append(max(fits, key=_rank))
     return sorted((fit for fit in ranked if fit.found), key=_rank, reverse=True)
 
@@ -96,9 +96,11 @@ def _rank(fit: Likeness) -> tuple[float, int]:
 
 
 def _count_fields(shape: Iterable[str], objects: list[Any]) -> int:
-    return sum(
-        any(_has_field(value, field.split(".")) for value in objects) for field in shape
-    )
+    found = 0
+    for field in shape:
+        names = field.split(".")
+        found += any(_has_field(value, names) for value in objects)
+    return found
 
 
 def _has_field(value: Any, steps: list[str]) -> bool:
@@ -163,7 +165,9 @@ def _layout_of_folder(path: Path) -> str:
     if any(path.glob(_DAY_FILE)):
         return "slack"
     files = _readable_files(path)
-    fits = [fit for file in files for fit in _ranked_if_readable(file)[:1]]
+    fits: list[Likeness] = []
+    for file in files:
+        fits += _ranked_if_readable(file)[:1]
     best = max(fits, key=_rank, default=None)
     if best is None or best.score < _ENOUGH:
         if any(next(message_lists(_samples_of(file)), None) for file in files):
@@ -176,11 +180,11 @@ def _layout_of_folder(path: Path) -> str:
 
 
 def _readable_files(path: Path) -> list[Path]:
-    return sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in READ and file.is_file()
-    )
+    files = []
+    for file in path.rglob("*"):
+        if file.suffix.lower() in READ and file.is_file():
+            files.append(file)
+    return sorted(files)
 
 
 def _ranked_if_readable(path: Path) -> list[Likeness]:

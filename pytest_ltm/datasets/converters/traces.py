@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -92,22 +92,10 @@ def read_otel(
     talks: dict[str, list[ExportedMessage]] = {}
     for where, row in _rows(path, counts):
         with faults_of_export(where):
-            # one span per line, or collectors' batches (OTLP), which separate key and
-            # typed value
-            batches = [
-                scope["spans"]
-                for resource in row.get("resourceSpans", ())
-                for scope in resource["scopeSpans"]
-            ]
-            for span in (
-                chain.from_iterable(batches) if "resourceSpans" in row else [row]
-            ):
+            for span in _spans_of(row):
                 facts = span.get("attributes") or {}
                 if not isinstance(facts, dict):
-                    facts = {
-                        fact["key"]: next(iter(fact["value"].values()), None)
-                        for fact in facts
-                    }
+                    facts = _attributes(facts)
                 nanoseconds = span.get("startTimeUnixNano") or span.get(
                     "start_time_unix_nano"
                 )
@@ -145,6 +133,25 @@ def read_otel(
     yield from (Talk(name, messages) for name, messages in talks.items())
 
 
+def _spans_of(row: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """Return the spans of a line: the line itself, or those in a collector's batches (OTLP)."""
+    if "resourceSpans" not in row:
+        return [row]
+    batches = []
+    for resource in row["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            batches.append(scope["spans"])
+    return chain.from_iterable(batches)
+
+
+def _attributes(pairs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the attributes of a span in a batch, which separates key and typed value."""
+    attributes = {}
+    for pair in pairs:
+        attributes[pair["key"]] = next(iter(pair["value"].values()), None)
+    return attributes
+
+
 def _rows(path: Path, counts: Counter[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in sorted(path.glob("*.json*")) if path.is_dir() else [path]:
         for where, row in iter_objects(file, counts):
@@ -159,15 +166,11 @@ def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
     """Return the messages of a span: as JSON, or in numbered attributes as older instrumentations write them."""
     if f"gen_ai.{name}.messages" in facts:
         return {"messages": _parsed(facts[f"gen_ai.{name}.messages"])}
-    numbered = [
-        key
-        for key in facts
-        if key.startswith(f"gen_ai.{older}.") and key.endswith(".content")
-    ]
-    rows = [
-        {"role": facts.get(key.removesuffix("content") + "role"), "content": facts[key]}
-        for key in numbered
-    ]
+    rows = []
+    for key, content in facts.items():
+        if key.startswith(f"gen_ai.{older}.") and key.endswith(".content"):
+            role = facts.get(key.removesuffix("content") + "role")
+            rows.append({"role": role, "content": content})
     return {"messages": rows}
 
 

@@ -211,11 +211,12 @@ def _plain_head(line: str) -> str:
     head = line[:_HEAD_LENGTH]
     if head.isascii():
         return line
-    plain = [str(unicodedata.digit(sign, sign)) for sign in head]
-    blanks = [
-        " " if sign.isspace() and sign not in "\u2028\u2029" else sign for sign in plain
-    ]
-    return "".join(blanks) + line[_HEAD_LENGTH:]
+    plain = ""
+    for sign in head:
+        digit = str(unicodedata.digit(sign, sign))
+        is_blank = digit.isspace() and digit not in "\u2028\u2029"
+        plain += " " if is_blank else digit
+    return plain + line[_HEAD_LENGTH:]
 
 
 class _HeadForm(NamedTuple):

@@ -32,10 +32,10 @@ _LAST_YEAR = 2060
 def half_of_day_words() -> Mapping[str, re.Pattern[str]]:
     """Return the words that phones write, as patterns by meaning."""
     lists = load_packaged_yaml(__file__, "whatsapp.yml")
-    return {
-        name: re.compile("|".join(forms), re.IGNORECASE)
-        for name, forms in lists.items()
-    }
+    patterns = {}
+    for name, forms in lists.items():
+        patterns[name] = re.compile("|".join(forms), re.IGNORECASE)
+    return patterns
 
 
 # --- Calendars: the year identifies the calendar, as all chats are from the same few

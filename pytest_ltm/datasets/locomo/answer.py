@@ -49,22 +49,23 @@ def evidence_recall(
     """
     turns = {reference for reference in retrieved if _TURN.fullmatch(reference)}
     for part in filter(None, map(_PART.fullmatch, retrieved)):
-        turns |= {
-            f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)
-        }
-    sessions = {
-        match[1] for reference in retrieved if (match := _SESSION.match(reference))
-    }
+        for turn in range(int(part[2]), int(part[3]) + 1):
+            turns.add(f"D{part[1]}:{turn}")
+    sessions = set()
+    for reference in retrieved:
+        if match := _SESSION.match(reference):
+            sessions.add(match[1])
     # for sessions, the published evaluation compares the numbers
     whole = bool(retrieved) and not turns
-    hits = [
-        reference.partition(":")[0][1:] in sessions if whole else reference in turns
-        for reference in cited
-    ]
+    if whole:
+        hits = [reference.partition(":")[0][1:] in sessions for reference in cited]
+    else:
+        hits = [reference in turns for reference in cited]
     meant = dict.fromkeys(_session_of(reference) for reference in evidence)
-    by_session = {
-        reference for reference in evidence if _session_of(reference) in sessions
-    }
+    by_session = set()
+    for reference in evidence:
+        if _session_of(reference) in sessions:
+            by_session.add(reference)
     return {
         "recall": sum(hits) / len(hits) if hits else 1.0,
         "recall_repaired": _share_of(evidence, by_session if whole else turns),
@@ -282,11 +283,10 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     A row is identified by its id `locomo_<conversation>_qa<question>`, both from 0, and by the question's text.
     """
     entries: dict[tuple[str, int], Correction] = {}
-    by_place = {
-        (number, index): (sample, question)
-        for number, sample in enumerate(samples)
-        for index, question in enumerate(sample.questions)
-    }
+    by_place = {}
+    for number, sample in enumerate(samples):
+        for index, question in enumerate(sample.questions):
+            by_place[number, index] = (sample, question)
     strangers = 0
     with faults_of_data():
         for row in Field(json_of(path), str(path)).items("corrections"):

@@ -161,18 +161,18 @@ class LocomoSuite:
 
     def _make_entries(self) -> tuple[SuiteEntry, ...]:
         """Return an entry per category and task; DatasetError if no entry has anything to ask."""
-        entries = [
-            SuiteEntry(
+        entries = []
+        for name, kind in self._kinds.items():
+            entry = SuiteEntry(
                 scenario="_locomo_question",
                 name=name,
                 threshold=THRESHOLD,
                 parameters={"category": kind.value},
             )
-            for name, kind in self._kinds.items()
-        ]
-        entries += [
-            task.entry for name, task in self._tasks.items() if self.places(name)
-        ]
+            entries.append(entry)
+        for name, task in self._tasks.items():
+            if self.places(name):
+                entries.append(task.entry)
         if not entries:
             tasks = " and no ".join(self._choices.tasks)
             names = ", ".join(sample.id for sample in self._samples.values())
@@ -182,36 +182,28 @@ class LocomoSuite:
         return tuple(entries)
 
     def _make_legend(self) -> tuple[str, str]:
-        numbered = ", ".join(
-            f"{kind.value} {name}" for name, kind in self._kinds.items()
-        )
+        numbered = [f"{kind.value} {name}" for name, kind in self._kinds.items()]
         setting = "all questions in one talk"
         if self._choices.questions == "alone":
             setting = "each question alone"
         scoring = SCORED_STRICTLY if self._choices.protocol == "ours" else PEOPLE
         return (
-            f"LoCoMo, asked the {self._choices.asking} way, {setting}; categories by number: {numbered}",
+            f"LoCoMo, asked the {self._choices.asking} way, {setting}; categories by number: {', '.join(numbered)}",
             scoring,
         )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return sample and index of a category's questions, or sample and label of a task's examples."""
-        if task := self._tasks.get(entry):
-            return [
-                (thread, example)
-                for thread, sample in self._samples.items()
-                for example in task.examples(sample)
-            ]
-        asked = [
-            (thread, question)
-            for thread, sample in self._samples.items()
-            for question in sample.questions
-        ]
-        return [
-            (thread, str(question.index))
-            for thread, question in asked
-            if question.category is self._kinds[entry]
-        ]
+        places = []
+        task = self._tasks.get(entry)
+        for thread, sample in self._samples.items():
+            if task:
+                places += [(thread, example) for example in task.examples(sample)]
+                continue
+            for question in sample.questions:
+                if question.category is self._kinds[entry]:
+                    places.append((thread, str(question.index)))
+        return places
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sample's sessions."""
@@ -245,11 +237,10 @@ class LocomoSuite:
         if task := self._tasks.get(entry):
             return task.definition(sample, past, example)
         question = sample.questions[int(example)]
-        about = [
-            speaker
-            for speaker in sample.speakers
-            if re.search(rf"\b{re.escape(speaker)}\b", question.text)
-        ]
+        about = []
+        for speaker in sample.speakers:
+            if re.search(rf"\b{re.escape(speaker)}\b", question.text):
+                about.append(speaker)
         # seeded per question: the order of its choices does not depend on which others
         # are asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
@@ -304,17 +295,16 @@ class LocomoSuite:
         conversations = pluralize(len(self._samples), "conversation")
         title = f"{self._data.known_as or self._data.path.name}: {conversations}"
         if self._kinds:
-            questions = [
-                (sample, question)
-                for sample in self._samples.values()
-                for question in sample.questions
-            ]
-            title += f", {pluralize(len(questions), 'question')}"
+            count = 0
+            disputed = 0
+            for sample in self._samples.values():
+                count += len(sample.questions)
+                if self._audit:
+                    for question in sample.questions:
+                        correction = self._audit.correction_for(sample, question)
+                        disputed += correction.gold_is_wrong
+            title += f", {pluralize(count, 'question')}"
             if self._audit:
-                disputed = 0
-                for sample, question in questions:
-                    correction = self._audit.correction_for(sample, question)
-                    disputed += correction.gold_is_wrong
                 title += f", {disputed} of them disputed"
             title += f", asked the {self._choices.asking} way"
         return ", ".join([title, *self._tasks])
@@ -362,7 +352,9 @@ def _asked_kinds(
     """Return the categories that have questions, by the name of their entry."""
     if "questions" not in choices.tasks:
         return {}
-    asked = {question.category for sample in samples for question in sample.questions}
+    asked: set[Category] = set()
+    for sample in samples:
+        asked.update(question.category for question in sample.questions)
     return {kind.label.replace("-", "_"): kind for kind in Category if kind in asked}
 
 
@@ -370,9 +362,9 @@ def _load_prompts(choices: LocomoOptions) -> PromptFile | None:
     """Return the prompts of the file; adversarial questions may refer to both choices."""
     if not choices.prompts:
         return None
-    kinds: dict[str, tuple[str, ...]] = {
-        kind.label.replace("-", "_"): () for kind in Category
-    }
+    kinds: dict[str, tuple[str, ...]] = {}
+    for kind in Category:
+        kinds[kind.label.replace("-", "_")] = ()
     if choices.asking == "official":
         kinds[Category.ADVERSARIAL.label] = ("a", "b")
     return load_prompts(Path(choices.prompts), kinds)
@@ -392,11 +384,10 @@ def open_suite(
 
 def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
     """Return the samples with the given ids or positions; all if none are given."""
-    by_name = {
-        key: sample
-        for i, sample in enumerate(data.samples)
-        for key in (sample.id, label_of(sample.id), str(i))
-    }
+    by_name = {}
+    for i, sample in enumerate(data.samples):
+        for key in (sample.id, label_of(sample.id), str(i)):
+            by_name[key] = sample
     for name in names:
         if name not in by_name:
             raise ConfigurationError(
@@ -441,7 +432,6 @@ def phrase_question(
         question.adversarial_answer or question.answer or "Something else",
     ]
     rng.shuffle(choices)
-    listed = " ".join(
-        f"({letter}) {choice}" for letter, choice in zip("ab", choices, strict=True)
-    )
+    pairs = zip("ab", choices, strict=True)
+    listed = " ".join(f"({letter}) {choice}" for letter, choice in pairs)
     return f"{text} Choose one of the two: {listed}", choices

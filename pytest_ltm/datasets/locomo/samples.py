@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from enum import IntEnum
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +140,10 @@ class Sample:
     @property
     def turns(self) -> tuple[LocomoTurn, ...]:
         """All turns, in order."""
-        return tuple(turn for session in self.sessions for turn in session.turns)
+        turns: list[LocomoTurn] = []
+        for session in self.sessions:
+            turns += session.turns
+        return tuple(turns)
 
 
 # --- Dates in LoCoMo's form: `1:56 pm on 8 May, 2023`.
@@ -201,9 +203,8 @@ def repair_citations(
     cited_ids: dict[str, None] = {}
     notes: list[str] = []
     for text in cited:
-        ids = [
-            f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))
-        ]
+        matches = _ID.findall(str(text))
+        ids = [f"D{int(session)}:{int(turn)}" for session, turn in matches]
         known_ids = [turn_id for turn_id in ids if turn_id in turn_ids]
         cited_ids.update(dict.fromkeys(known_ids))
         if not known_ids:
@@ -248,16 +249,14 @@ class LocomoData:
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about the data, a sentence each."""
-        file_notes = (
-            ()
-            if self.known_as
-            else (
-                f"{self.path.name} is not the published file (SHA-256 {self.sha256[:12]}...)",
+        notes = []
+        if not self.known_as:
+            notes.append(
+                f"{self.path.name} is not the published file (SHA-256 {self.sha256[:12]}...)"
             )
-        )
-        return file_notes + tuple(
-            f"{sample.id}: {note}" for sample in self.samples for note in sample.notes
-        )
+        for sample in self.samples:
+            notes += [f"{sample.id}: {note}" for note in sample.notes]
+        return tuple(notes)
 
 
 def load_locomo(path: Path) -> LocomoData:
@@ -309,64 +308,56 @@ def _parse_sample(top: Field, stem: str) -> Sample:
     parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")
     speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
     sessions, notes = _parse_sessions(parts)
-    if not any(session.turns for session in sessions):
+    turns: list[LocomoTurn] = []
+    for session in sessions:
+        turns += session.turns
+    if not turns:
         raise talk.fault(
             "holds no turn: expected 'session_1', a list of turns, 'session_1_date_time', ..."
         )
-    if speakers[0] == speakers[1]:
-        notes.append(
-            f"both speakers are called {speakers[0]!r}: they cannot be distinguished"
-        )
-    else:
-        names = dict.fromkeys(
-            turn.speaker for session in sessions for turn in session.turns
-        )
-        notes += [
-            f"{name!r} speaks, but is not one of its two speakers"
-            for name in names
-            if name not in speakers
-        ]
-    counts = Counter(turn.id for session in sessions for turn in session.turns)
-    notes += [
-        f"the id {turn!r} is that of more than one turn"
-        for turn, count in counts.items()
-        if count > 1
-    ]
+    notes += _turn_notes(turns, speakers)
+    turn_ids = {turn.id for turn in turns}
     rows = fields["qa"].items("questions") if "qa" in fields else ()
-    questions = tuple(
-        _parse_question(row, index, counts.keys(), notes)
-        for index, row in enumerate(rows)
-    )
-    twice = sum(
-        count > 1 for count in Counter(question.text for question in questions).values()
-    )
+    questions = []
+    for index, row in enumerate(rows):
+        questions.append(_parse_question(row, index, turn_ids, notes))
+    text_counts = Counter(question.text for question in questions)
+    twice = sum(count > 1 for count in text_counts.values())
     if twice:
         notes.append(
             f"{twice} question texts occur more than once; questions are known by their index"
         )
-    sample = Sample(name or stem, speakers, sessions, questions, notes=tuple(notes))
-    return _with_annotations(sample, fields, counts.keys())
+    sample = Sample(
+        name or stem, speakers, sessions, tuple(questions), notes=tuple(notes)
+    )
+    return _with_annotations(sample, fields, turn_ids)
+
+
+def _turn_notes(
+    turns: Sequence[LocomoTurn], speakers: tuple[str, str]
+) -> Iterator[str]:
+    """Yield warnings about the speakers and ids of turns."""
+    if speakers[0] == speakers[1]:
+        yield f"both speakers are called {speakers[0]!r}: they cannot be distinguished"
+    else:
+        for name in dict.fromkeys(turn.speaker for turn in turns):
+            if name not in speakers:
+                yield f"{name!r} speaks, but is not one of its two speakers"
+    for turn_id, count in Counter(turn.id for turn in turns).items():
+        if count > 1:
+            yield f"the id {turn_id!r} is that of more than one turn"
 
 
 def _parse_sessions(
     parts: Mapping[str, Field],
 ) -> tuple[tuple[LocomoSession, ...], list[str]]:
-    dated = {
-        int(result[1]): parts[result[0]]
-        for result in map(_SESSION_DATE.fullmatch, parts)
-        if result
-    }
-    entries = {
-        int(result[1]): parts[result[0]]
-        for result in map(_SESSION.fullmatch, parts)
-        if result
-    }
+    dated = _by_session_number(parts, _SESSION_DATE)
+    entries = _by_session_number(parts, _SESSION)
     notes = []
     sessions = []
     # the published file has dates for sessions that do not exist
-    empty = sorted(
-        number for number in dated if number not in entries or not entries[number].value
-    )
+    filled = {number for number, item in entries.items() if item.value}
+    empty = sorted(dated.keys() - filled)
     if empty:
         notes.append(
             f"has dates but no turns for the sessions {', '.join(map(str, empty))}"
@@ -410,6 +401,16 @@ def _parse_sessions(
     return tuple(ordered), notes
 
 
+def _by_session_number(
+    parts: Mapping[str, Field], pattern: re.Pattern[str]
+) -> dict[int, Field]:
+    by_number = {}
+    for name, part in parts.items():
+        if match := pattern.fullmatch(name):
+            by_number[int(match[1])] = part
+    return by_number
+
+
 def _parse_question(
     item: Field, index: int, turn_ids: Collection[str], notes: list[str]
 ) -> LocomoQuestion:
@@ -420,27 +421,21 @@ def _parse_question(
         raise fields["category"].error(f"a category from 1 to {max(Category):d}")
     cited = _list_of(fields.get("evidence"))
     evidence, repairs = repair_citations(cited, turn_ids)
-    answer, suggested = (
-        text_or_number(fields[name])
-        if name in fields and fields[name].value is not None
-        else None
-        for name in ("answer", "adversarial_answer")
-    )
+    answer = _optional_text(fields.get("answer"))
+    suggested = _optional_text(fields.get("adversarial_answer"))
     if answer is None and number != Category.ADVERSARIAL:
         raise item.fault(
             "the field 'answer' is missing: only questions of category 5 may have none."
         )
     text = fields["question"].text()
-    odd = {
-        "has an empty answer, so that every answer earns 0": answer == "",
-        f"suggests {suggested!r}, so that both choices are right": suggested
-        and abstains_officially(suggested),
-        "has no evidence": not cited,
-    }
-    notes += [
-        f"question {index}: {note}"
-        for note in (*repairs, *(note for note, holds in odd.items() if holds))
-    ]
+    remarks = [*repairs]
+    if answer == "":
+        remarks.append("has an empty answer, so that every answer earns 0")
+    if suggested and abstains_officially(suggested):
+        remarks.append(f"suggests {suggested!r}, so that both choices are right")
+    if not cited:
+        remarks.append("has no evidence")
+    notes += [f"question {index}: {remark}" for remark in remarks]
     return LocomoQuestion(
         index,
         Category(number),
@@ -450,6 +445,12 @@ def _parse_question(
         evidence,
         tuple(map(str, cited)),
     )
+
+
+def _optional_text(field: Field | None) -> str | None:
+    if field is None or field.value is None:
+        return None
+    return text_or_number(field)
 
 
 def _list_of(item: Field | None) -> Sequence[Any]:
@@ -475,40 +476,46 @@ def _with_annotations(
     events = []
     observations = []
     for number, entry in by_session("event_summary"):
-        parts = entry.mapping()
-        of = {
-            name: tuple(map(str, filter(None, _list_of(parts.get(name)))))
-            for name in sample.speakers
-        }
-        events.append(
-            SessionEvents(
-                number, str(parts["date"].value) if "date" in parts else "", of
-            )
-        )
+        events.append(_parse_events(entry, number, sample.speakers))
     for number, entry in by_session("observation"):
         for speaker, notes in entry.mapping().items():
             for note in notes.items("observations"):
-                # a pair of fact and turns, or only the fact
-                fact, cited = (
-                    [*note.value, "", ""]
-                    if isinstance(note.value, list)
-                    else [note.value, ""]
-                )[:2]
-                evidence, _ = repair_citations(
-                    cited if isinstance(cited, list) else [cited], turn_ids
-                )
-                observations.append(Observation(speaker, str(fact), evidence, number))
-    summaries = {
-        number: entry.text()
-        for number, entry in by_session("session_summary")
-        if entry.value
-    }
+                fact, evidence = _parse_observation(note, turn_ids)
+                observations.append(Observation(speaker, fact, evidence, number))
+    summaries = {}
+    for number, entry in by_session("session_summary"):
+        if entry.value:
+            summaries[number] = entry.text()
     return replace(
         sample,
         events=tuple(events),
         observations=tuple(observations),
         summaries=summaries,
     )
+
+
+def _parse_events(entry: Field, number: int, speakers: Iterable[str]) -> SessionEvents:
+    parts = entry.mapping()
+    of = {}
+    for name in speakers:
+        of[name] = tuple(map(str, filter(None, _list_of(parts.get(name)))))
+    return SessionEvents(
+        number, str(parts["date"].value) if "date" in parts else "", of
+    )
+
+
+def _parse_observation(
+    note: Field, turn_ids: Collection[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the fact and the turns of a note: a pair of both, or only the fact."""
+    fact = note.value
+    cited: Any = ""
+    if isinstance(note.value, list):
+        fact, cited = [*note.value, "", ""][:2]
+    evidence, _ = repair_citations(
+        cited if isinstance(cited, list) else [cited], turn_ids
+    )
+    return str(fact), evidence
 
 
 # --- Presentation: dated, with named speakers and photos as captions; nothing that
@@ -542,18 +549,13 @@ def history_exchanges(
     `photos`: files of photos by the last part of their address, for agents that accept images. DatasetError if notes
     are requested but missing.
     """
-    if telling not in NOTE_KINDS:
-        return [
-            past
-            for session in sample.sessions
-            for past in _session_exchanges(session, telling, photos or {})
-        ]
-    pasts = [
-        past
-        for session in sample.sessions
-        for past in _note_exchanges(sample, session, telling)
-    ]
-    if not pasts:
+    pasts: list[PastExchange] = []
+    for session in sample.sessions:
+        if telling in NOTE_KINDS:
+            pasts += _note_exchanges(sample, session, telling)
+        else:
+            pasts += _session_exchanges(session, telling, photos or {})
+    if telling in NOTE_KINDS and not pasts:
         raise DatasetError(
             f"--ltm-suite=locomo?telling={telling}: conversation {sample.id!r} of the file has no {telling}"
         )
@@ -574,17 +576,15 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
     naming = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
         raise DatasetError(f"{folder}: no folder of photos. {naming}")
-    shared = {
-        name
-        for sample in samples
-        for turn in sample.turns
-        for name in _photo_names(turn)
-    }
-    found = {
-        name: folder / name
-        for name in sorted(shared)
-        if (folder / name).is_symlink() or (folder / name).exists()
-    }
+    shared: set[str] = set()
+    for sample in samples:
+        for turn in sample.turns:
+            shared.update(_photo_names(turn))
+    found = {}
+    for name in sorted(shared):
+        file = folder / name
+        if file.is_symlink() or file.exists():
+            found[name] = file
     if shared and not found:
         raise DatasetError(
             f"{folder}: none of the {len(shared):,} photos is here. {naming}"
@@ -600,13 +600,12 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
 
 def _photo_names(turn: LocomoTurn) -> list[str]:
     """Return the file names of a turn's photos: the last parts of their addresses."""
-    names = (
-        address.partition("?")[0].replace("\\", "/").rpartition("/")[2]
-        for address in turn.images
-    )
-    return [
-        name for name in names if name not in ("", ".", "..") and name.isprintable()
-    ]
+    names = []
+    for address in turn.images:
+        name = address.partition("?")[0].replace("\\", "/").rpartition("/")[2]
+        if name not in ("", ".", "..") and name.isprintable():
+            names.append(name)
+    return names
 
 
 def session_of(name: str) -> int:
@@ -620,15 +619,17 @@ def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str,
 
     A turn that was sent keeps its id. In note formats, a turn that no note covers is replaced by its session's notes.
     """
-    told_ids = {name for exchange in past for name in (exchange.id, *exchange.holds)}
+    told_ids: set[str] = set()
+    for exchange in past:
+        told_ids.update((exchange.id, *exchange.holds))
     notes = group_by(past, lambda exchange: session_of(exchange.id))
-    ids_of_evidence = (
-        [turn]
-        if turn in told_ids
-        else [exchange.id for exchange in notes.get(session_of(turn), ())]
-        for turn in evidence
-    )
-    return tuple(dict.fromkeys(chain.from_iterable(ids_of_evidence)))
+    ids: list[str] = []
+    for turn in evidence:
+        if turn in told_ids:
+            ids.append(turn)
+        else:
+            ids += [exchange.id for exchange in notes.get(session_of(turn), ())]
+    return tuple(dict.fromkeys(ids))
 
 
 def _note_exchanges(
@@ -638,18 +639,16 @@ def _note_exchanges(
 
     Each fact lists its turns, so that retrieval is reported by turns; for summaries, recalls compare sessions.
     """
-    facts = [
-        note
-        for note in sample.observations
-        if note.session == session.number and note.text.strip()
-    ]
-    notes = [
-        (f"O{session.number}:{number}", note.text, note.evidence)
-        for number, note in enumerate(facts, start=1)
-    ]
-    if telling != "observations":
+    notes: list[tuple[str, str, tuple[str, ...]]] = []
+    if telling == "observations":
+        for fact in sample.observations:
+            if fact.session == session.number and fact.text.strip():
+                name = f"O{session.number}:{len(notes) + 1}"
+                notes.append((name, fact.text, fact.evidence))
+    else:
         summary = sample.summaries.get(session.number, "")
-        notes = [(f"S{session.number}", summary, ())] if summary.strip() else []
+        if summary.strip():
+            notes.append((f"S{session.number}", summary, ()))
     for name, note, evidence in notes:
         text = f"[{session.when}] {note}"
         yield PastExchange(name, session.at, text, ACKNOWLEDGED, text, evidence)
@@ -675,19 +674,15 @@ def _session_exchanges(
         name, holds = (
             (ids[0], ()) if telling == "turns" else (f"{ids[0]}-{ids[-1]}", ids)
         )
-        files = [
-            tuple(photos[name] for name in _photo_names(turn) if name in photos)
-            for turn in part
-        ]
-        text = between.join([f"[{session.when}]", *map(turn_text, part)])
-        pictured_texts = (
-            turn_text(turn, is_pictured=bool(of_turn))
-            for turn, of_turn in zip(part, files, strict=True)
-        )
-        pictured = (
-            between.join([f"[{session.when}]", *pictured_texts]) if any(files) else ""
-        )
-        images = tuple(chain.from_iterable(files))
+        images: list[str] = []
+        pictured_texts = []
+        for part_turn in part:
+            files = [photos[name] for name in _photo_names(part_turn) if name in photos]
+            images += files
+            pictured_texts.append(turn_text(part_turn, is_pictured=bool(files)))
+        date = f"[{session.when}]"
+        text = between.join([date, *map(turn_text, part)])
+        pictured = between.join([date, *pictured_texts]) if images else ""
         yield PastExchange(
             name,
             session.at,
@@ -695,7 +690,7 @@ def _session_exchanges(
             ACKNOWLEDGED,
             text,
             holds,
-            images=images,
+            images=tuple(images),
             pictured=pictured,
         )
         part = []

@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias, cast
 
 from pytest_ltm.api.model import PastExchange, Score, Unscored, content_stems
@@ -86,16 +87,12 @@ class EventSummaries:
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the periods for which the file has events of a speaker."""
-        periods = [
-            (i, speaker, period)
-            for period in _session_periods(sample)
-            for i, speaker in enumerate(sample.speakers)
-        ]
-        return [
-            f"{i}_{sessions[0].number}_{sessions[-1].number}"
-            for i, speaker, sessions in periods
-            if _gold_events(sample, speaker, sessions)
-        ]
+        labels = []
+        for period in _session_periods(sample):
+            for i, speaker in enumerate(sample.speakers):
+                if _gold_events(sample, speaker, period):
+                    labels.append(f"{i}_{period[0].number}_{period[-1].number}")
+        return labels
 
     def definition(
         self, sample: Sample, past: Sequence[PastExchange], example: str
@@ -110,18 +107,14 @@ class EventSummaries:
         )
         ends = [session.turns[-1].id for session in period if session.turns]
         order = {session.number: place for place, session in enumerate(sample.sessions)}
-        total = sum(
-            order[session_of(candidate.id)] <= order[last] for candidate in past
-        )
-        dialogue = [
-            line
-            for session in period
-            for line in (f"[{session.when}]", *map(turn_text, session.turns))
-        ]
-        days = [
-            session.when.partition(" on ")[2] or session.when
-            for session in (period[0], period[-1])
-        ]
+        places = [order[session_of(exchange.id)] for exchange in past]
+        total = sum(place <= order[last] for place in places)
+        dialogue = []
+        for session in period:
+            dialogue += [f"[{session.when}]", *map(turn_text, session.turns)]
+        days = []
+        for session in (period[0], period[-1]):
+            days.append(session.when.partition(" on ")[2] or session.when)
         if days[0] == days[1]:
             when = f"around {days[0]}"
         else:
@@ -143,10 +136,8 @@ class EventSummaries:
 
 
 def _session_periods(sample: Sample) -> list[Sequence[LocomoSession]]:
-    return [
-        sample.sessions[start : start + SESSIONS]
-        for start in range(0, len(sample.sessions), SESSIONS)
-    ]
+    starts = range(0, len(sample.sessions), SESSIONS)
+    return [sample.sessions[start : start + SESSIONS] for start in starts]
 
 
 def _gold_events(
@@ -154,14 +145,14 @@ def _gold_events(
 ) -> list[str]:
     """Return the events of a period, each on a line with its date in the file."""
     by_number = {events.session: events for events in sample.events}
-    result = [
-        by_number[session.number] for session in period if session.number in by_number
-    ]
-    return [
-        f"{session_events.date}: {event}" if session_events.date else event
-        for session_events in result
-        for event in session_events.of.get(speaker, ())
-    ]
+    lines = []
+    for session in period:
+        if session.number not in by_number:
+            continue
+        events = by_number[session.number]
+        for event in events.of.get(speaker, ()):
+            lines.append(f"{events.date}: {event}" if events.date else event)
+    return lines
 
 
 def facts_in(text: str) -> list[str]:
@@ -206,11 +197,14 @@ def atomic_facts(judge: Judge, text: str) -> list[str]:
     else:
         facts = _LISTED.findall(full_thoughts(decision.reply))
     stems = content_stems(text)
-    holds = all(
-        len(content_stems(fact) & stems) >= _OWN_WORDS * len(content_stems(fact))
-        for fact in facts
-    )
-    return facts if facts and holds else facts_in(text)
+    if facts and all(_has_words_of(fact, stems) for fact in facts):
+        return facts
+    return facts_in(text)
+
+
+def _has_words_of(fact: str, stems: AbstractSet[str]) -> bool:
+    fact_stems = content_stems(fact)
+    return len(fact_stems & stems) >= _OWN_WORDS * len(fact_stems)
 
 
 def score_event_summary(
@@ -226,45 +220,45 @@ def score_event_summary(
     events = "\n".join(gold)
     facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]
     golden = atomic_facts(judge, events) if facts else facts_in(events)
-    inquiries = [
-        {"answer": fact, "speaker": speaker, "events": events} for fact in facts
-    ]
+    inquiries = []
+    for fact in facts:
+        inquiries.append({"answer": fact, "speaker": speaker, "events": events})
     supported = _judge_grades(judge, "locomo-events-support", inquiries)
     if isinstance(supported, Unscored):
         return supported
-    inquiries = [
-        {"answer": answer, "event": event, "speaker": speaker} for event in golden
-    ]
+    inquiries = []
+    for event in golden:
+        inquiries.append({"answer": answer, "event": event, "speaker": speaker})
     if facts:
         covered = _judge_grades(judge, "locomo-events-covered", inquiries)
     else:
         covered = ["no"] * len(golden)
     if isinstance(covered, Unscored):
         return covered
-    precision, recall = (
-        part.count("yes") / len(part) if part else 0.0 for part in (supported, covered)
-    )
+    precision = _share_of_yes(supported)
+    recall = _share_of_yes(covered)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    wrong = [
-        fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"
-    ]
-    inquiries = [
-        {"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong
-    ]
-    kinds = _judge_grades(judge, "locomo-events-error", inquiries)
-    return {
+    metrics = {
         "fact_precision": precision,
         "fact_recall": recall,
         "fact_f1": f1,
         "facts": float(len(facts)),
         "gold_facts": float(len(golden)),
         "error_missing": float(covered.count("no")),
-        **(
-            {}
-            if isinstance(kinds, Unscored)
-            else {f"error_{kind}": float(kinds.count(kind)) for kind in KINDS}
-        ),
     }
+    inquiries = []
+    for fact, grade in zip(facts, supported, strict=True):
+        if grade == "no":
+            inquiries.append({"answer": fact, "speaker": speaker, "dialogue": dialogue})
+    kinds = _judge_grades(judge, "locomo-events-error", inquiries)
+    if not isinstance(kinds, Unscored):
+        for kind in KINDS:
+            metrics[f"error_{kind}"] = float(kinds.count(kind))
+    return metrics
+
+
+def _share_of_yes(grades: Sequence[str]) -> float:
+    return grades.count("yes") / len(grades) if grades else 0.0
 
 
 def _judge_grades(
@@ -326,10 +320,8 @@ class EventSummary:
     def _said(self) -> str:
         if isinstance(self._facts, Unscored):
             return f"facts unscored: {self._facts.reason}"
-        lines = (
-            f"{name} {self._facts[f'fact_{name}']:.3f}"
-            for name in ("precision", "recall", "f1")
-        )
+        names = ("precision", "recall", "f1")
+        lines = [f"{name} {self._facts[f'fact_{name}']:.3f}" for name in names]
         return f"facts: {', '.join(lines)}"
 
 
@@ -364,10 +356,11 @@ class NextTurns:
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the sampled turns in order; all eligible ones if they are fewer."""
-        turns = [turn for session in sample.sessions for turn in session.turns[1:]]
-        able = [
-            turn.id for turn in turns if len(re.findall(r"\w+", turn.text)) >= WORDS
-        ]
+        able = []
+        for session in sample.sessions:
+            for turn in session.turns[1:]:
+                if len(re.findall(r"\w+", turn.text)) >= WORDS:
+                    able.append(turn.id)
         # seeded per sample: the turns do not depend on which conversations are chosen
         rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
         drawn = set(rng.sample(able, min(self._turns, len(able))))
@@ -379,23 +372,23 @@ class NextTurns:
         """Return the question for one turn."""
         name = example.replace("_", ":")
         session = next(
-            earlier_turn
-            for earlier_turn in sample.sessions
-            if any(turn.id == name for turn in earlier_turn.turns)
+            session
+            for session in sample.sessions
+            if any(turn.id == name for turn in session.turns)
         )
         ids = [turn.id for turn in session.turns]
         place = ids.index(name)
         exchanges = past[: self._before(sample, past, session, ids[:place])]
-        told_ids = {
-            earlier_turn for exchange in exchanges for earlier_turn in exchange.ids
-        }
+        told_ids: set[str] = set()
+        for exchange in exchanges:
+            told_ids.update(exchange.ids)
         turn = session.turns[place]
         earlier = session.turns[:place]
-        recent = [
-            earlier_turn
-            for earlier_turn in earlier
-            if self._noted or earlier_turn.id not in told_ids
-        ] or [earlier[-1]]
+        recent = []
+        for earlier_turn in earlier:
+            if self._noted or earlier_turn.id not in told_ids:
+                recent.append(earlier_turn)
+        recent = recent or [earlier[-1]]
         last = earlier[-1].id
         evidence = (
             () if self._noted or last not in told_ids else held_by(exchanges, [last])
@@ -428,15 +421,14 @@ class NextTurns:
         order = {item.number: place for place, item in enumerate(sample.sessions)}
         session_place = order[session.number]
         earlier_ids = set(earlier)
-        return sum(
-            order[session_of(item.id)] < session_place
-            or (
-                not self._noted
-                and session_of(item.id) == session.number
-                and earlier_ids.issuperset(item.ids)
-            )
-            for item in past
-        )
+        count = 0
+        for item in past:
+            item_session = session_of(item.id)
+            if order[item_session] < session_place:
+                count += 1
+            elif not self._noted and item_session == session.number:
+                count += earlier_ids.issuperset(item.ids)
+        return count
 
 
 class NextTurn:
@@ -474,9 +466,8 @@ class NextTurn:
             "photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))
         }
         if self._embeddings:
-            gold, parts = (
-                [part for part in pair if part] for pair in (self._gold, self._said)
-            )
+            gold = list(filter(None, self._gold))
+            parts = list(filter(None, self._said))
             fields["mm_relevance"] = mm_relevance(
                 gold, parts, load_embedding(self._embeddings)
             )
@@ -503,7 +494,7 @@ def mm_relevance(
         return 0.0
     parts = [*gold, *texts]
     try:
-        vectors = [[float(value) for value in vector] for vector in embeds(parts)]
+        vectors = [list(map(float, vector)) for vector in embeds(parts)]
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"{_OPTION}: expected a vector of numbers for each text: {error}"

@@ -158,11 +158,10 @@ def _read_turn(item: Field) -> Turn:
         images.append(Picture(**_texts(parts, "file", "caption")))
     for part in fields["calls"].items("calls") if "calls" in fields else ():
         parts = part.mapping(("name", "arguments", "result"), required=("name",))
-        more = {
-            name: parts[name].json()
-            for name in ("arguments", "result")
-            if name in parts
-        }
+        more = {}
+        for name in ("arguments", "result"):
+            if name in parts:
+                more[name] = parts[name].json()
         calls.append(ToolCall(name=parts["name"].text(), **more))
     texts = _texts(fields, "content", "name", "date", "state", "action")
     return Turn(role=role, images=tuple(images), calls=tuple(calls), **texts)
@@ -242,16 +241,15 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
     item = fields["gold"]
     if item.value == []:
         raise item.fault("an empty list: omit the field if the answer is unknown.")
-    golds = tuple(
-        text_or_number(entry, empty=False)
-        for entry in (item.items() if isinstance(item.value, list) else [item])
-    )
+    items = item.items() if isinstance(item.value, list) else [item]
+    golds = tuple(text_or_number(entry, empty=False) for entry in items)
     if options:
         # a letter takes precedence over a text: choices may be letters themselves
         by_text = {text: letter for letter, text in options.items()}
-        golds = tuple(
-            gold if gold in options else by_text.get(gold, "") for gold in golds
-        )
+        letters = []
+        for gold in golds:
+            letters.append(gold if gold in options else by_text.get(gold, ""))
+        golds = tuple(letters)
         if "" in golds:
             raise item.error(f"one of the choices: {', '.join(options)}")
     return golds, options
@@ -330,31 +328,33 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
     moment, written, *_ = session_date(session)
     texts = [turn_text(turn, session.room) for turn in session.turns]
     if any(turn.role == "assistant" for turn in session.turns):
-        roles = (
-            "user" if turn.role == "user" else "assistant" for turn in session.turns
-        )
-        spoken = HistorySession(
-            session.id, written, moment, tuple(map(HistoryTurn, roles, texts))
-        )
+        turns = []
+        for turn, text in zip(session.turns, texts, strict=True):
+            role = "user" if turn.role == "user" else "assistant"
+            turns.append(HistoryTurn(role, text))
+        spoken = HistorySession(session.id, written, moment, tuple(turns))
         exchanges = list(round_exchanges(place, spoken))
     else:
-        # people do not reply to the agent: each turn carries the date, as a retriever
-        # may return it alone
-        texts = [f"[{written}] {text}" if written else text for text in texts]
-        exchanges = [
-            PastExchange(f"{session.id}_{number}", moment, text, ACKNOWLEDGED, text)
-            for number, text in enumerate(texts, start=1)
-        ]
-    photos = {
-        f"{session.id}_{number}": [
-            str(folder / image.file) for image in turn.images if image.file
-        ]
-        for number, turn in enumerate(session.turns, start=1)
-        if turn.images
-    }
+        exchanges = []
+        for number, text in enumerate(texts, start=1):
+            # people do not reply to the agent: each turn carries the date, as a
+            # retriever may return it alone
+            dated = f"[{written}] {text}" if written else text
+            name = f"{session.id}_{number}"
+            exchanges.append(PastExchange(name, moment, dated, ACKNOWLEDGED, dated))
+    photos: dict[str, list[str]] = {}
+    for number, turn in enumerate(session.turns, start=1):
+        if turn.images:
+            files = [str(folder / image.file) for image in turn.images if image.file]
+            photos[f"{session.id}_{number}"] = files
     for number, past in enumerate(exchanges if photos else ()):
-        if files := tuple(file for name in past.ids for file in photos.get(name, ())):
-            exchanges[number] = structs.replace(past, images=files, pictured=past.asked)
+        images: list[str] = []
+        for name in past.ids:
+            images += photos.get(name, ())
+        if images:
+            exchanges[number] = structs.replace(
+                past, images=tuple(images), pictured=past.asked
+            )
     return exchanges
 
 
@@ -444,14 +444,11 @@ class ToldSessions(Sequence[PastExchange]):
             # read only sessions that contain one of them: the others may be gigabytes
             if not turn_ids.isdisjoint(self.places[session].turn_ids):
                 numbers = range(self.told_by(session), self.told_by(session + 1))
-                return (
-                    max(
-                        number
-                        for number in numbers
-                        if not turn_ids.isdisjoint(self[number].ids)
-                    )
-                    + 1
-                )
+                holding = []
+                for number in numbers:
+                    if not turn_ids.isdisjoint(self[number].ids):
+                        holding.append(number)
+                return max(holding) + 1
         return len(self)
 
 
@@ -510,11 +507,8 @@ class LogsFile:
                 sorted(user.sessions.items(), key=lambda item: item[1].at)
             )
         if not self.faults:  # else contents of faulty lines would be missed
-            self.faults = [
-                fault
-                for name, user in self.users.items()
-                for fault in self._at_odds(name, user)
-            ]
+            for name, user in self.users.items():
+                self.faults += self._at_odds(name, user)
 
     def history(self, user: str) -> ToldSessions:
         """Return the history of a user, by date; its sessions are read on demand."""
@@ -603,9 +597,9 @@ class LogsFile:
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield inconsistencies between lines that are valid by themselves."""
         of_user = f" of the user {name!r}" if name else ""
-        session_by_turn = {
-            turn: place for place in user.sessions.values() for turn in place.turn_ids
-        }
+        session_by_turn: dict[str, SessionOffset] = {}
+        for place in user.sessions.values():
+            session_by_turn |= dict.fromkeys(place.turn_ids, place)
         if "" in self.users and len(self.users) > 1 and not name:
             [first] = [*(user.sessions or user.questions).values()][:1]
             yield f"{self.path}:{first.line}: no 'user', and other lines have one: give it to all lines, or to none"

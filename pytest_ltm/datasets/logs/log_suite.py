@@ -22,6 +22,7 @@ from pytest_ltm.datasets.logs.log_file import (
     EVERYBODY,
     LogQuestion,
     LogsFile,
+    LogUser,
     ToldSessions,
 )
 from pytest_ltm.datasets.rows import by_unique_label
@@ -71,20 +72,16 @@ class LogsSuite:
         self._choices = choices
         self._scorer = scorer
         self._threads = _chosen_threads(file, choices)
-        questions = [
-            question
-            for thread in self._threads.values()
-            for question in thread[1].values()
-        ]
-        entries = tuple(
-            SuiteEntry(scenario="_logs_question", name=name)
-            for name in sorted({q.kind for q in questions})
-        )
-        self.suite = Suite(name=name, path=str(file.path), entries=entries)
+        questions: list[LogQuestion] = []
+        total = 0
+        for user, chosen in self._threads.values():
+            questions += chosen.values()
+            total += len(file.users[user].sessions)
+        entries = []
+        for kind in sorted({question.kind for question in questions}):
+            entries.append(SuiteEntry(scenario="_logs_question", name=kind))
+        self.suite = Suite(name=name, path=str(file.path), entries=tuple(entries))
         users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
-        total = sum(
-            len(file.users[name].sessions) for name, _ in self._threads.values()
-        )
         if file.header and file.header.source:
             source = file.header.source
         else:
@@ -100,16 +97,12 @@ class LogsSuite:
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of all questions of a kind."""
-        rows = [
-            (thread, label, question)
-            for thread, (_, questions) in self._threads.items()
-            for label, question in questions.items()
-        ]
-        return [
-            (thread, label)
-            for thread, label, question in rows
-            if question.kind == entry
-        ]
+        places = []
+        for thread, (_, questions) in self._threads.items():
+            for label, question in questions.items():
+                if question.kind == entry:
+                    places.append((thread, label))
+        return places
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sessions of a user."""
@@ -134,15 +127,13 @@ class LogsSuite:
         past = self._history(thread)
         log_question = questions[example]
         sessions = self._file.users[name].sessions
-        evidence = tuple(
-            turn
-            for cited in log_question.evidence
-            for turn in (sessions[cited].turn_ids if cited in sessions else [cited])
-        )
+        evidence: list[str] = []
+        for cited in log_question.evidence:
+            evidence += sessions[cited].turn_ids if cited in sessions else [cited]
         date = f"[{log_question.asked.written}] " if log_question.asked else ""
-        options = "".join(
-            f"\n({letter}) {text}" for letter, text in log_question.options.items()
-        )
+        options = ""
+        for letter, text in log_question.options.items():
+            options += f"\n({letter}) {text}"
         images = (
             [str(self._file.path.parent / log_question.image)]
             if log_question.image
@@ -150,7 +141,10 @@ class LogsSuite:
         )
         alone = log_question.asks == "alone" if log_question.asks else None
         question = Ask(
-            f"{date}{log_question.text}{options}", evidence, alone=alone, images=images
+            f"{date}{log_question.text}{options}",
+            tuple(evidence),
+            alone=alone,
+            images=images,
         )
         more = {
             "options": log_question.options,
@@ -206,23 +200,26 @@ def file_notes(file: LogsFile) -> Iterator[str]:
     yield from file.header.notes if file.header else ()
     if file.disorder:
         yield f"sessions out of order: {file.disorder:,}; they are played by date"
-    questions = [
-        question for user in file.users.values() for question in user.questions.values()
-    ]
-    if open_ := sum(
-        not (log_question.golds or log_question.claims or log_question.never_told)
-        for log_question in questions
-    ):
-        yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
+    open_count = 0
+    for question in _all_questions(file):
+        if not (question.golds or question.claims or question.never_told):
+            open_count += 1
+    if open_count:
+        yield f"questions without a gold answer: {open_count:,}; they are asked, and have no score"
+
+
+def _all_questions(file: LogsFile) -> list[LogQuestion]:
+    questions: list[LogQuestion] = []
+    for user in file.users.values():
+        questions += user.questions.values()
+    return questions
 
 
 def _chosen_threads(
     file: LogsFile, choices: LogsOptions
 ) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return user and questions by thread and label; ConfigurationError if none is left."""
-    all_questions = [
-        question for user in file.users.values() for question in user.questions.values()
-    ]
+    all_questions = _all_questions(file)
     names_by_option = {
         "users": set(file.users),
         "kinds": {log_question.kind for log_question in all_questions},
@@ -237,16 +234,7 @@ def _chosen_threads(
                 )
     result = {}
     for name, user in file.users.items():
-        of_kinds = (
-            question
-            for question in user.questions.values()
-            if not choices.kinds or question.kind in choices.kinds
-        )
-        questions = {
-            of_kind.id: of_kind
-            for of_kind in of_kinds
-            if not choices.ids or of_kind.id in choices.ids
-        }
+        questions = _chosen_questions(user, choices)
         if questions and (not choices.users or name in choices.users):
             result[name or EVERYBODY] = (
                 name,
@@ -263,6 +251,16 @@ def _chosen_threads(
     return by_unique_label(
         result, ids="users", way_out="Rename one, or choose with users=NAME"
     )
+
+
+def _chosen_questions(user: LogUser, choices: LogsOptions) -> dict[str, LogQuestion]:
+    questions = {}
+    for question in user.questions.values():
+        if choices.kinds and question.kind not in choices.kinds:
+            continue
+        if not choices.ids or question.id in choices.ids:
+            questions[question.id] = question
+    return questions
 
 
 EXAMPLE = '{"question": "When does Ann fly?", "gold": "on Tuesday", "evidence": ["s1"]}'

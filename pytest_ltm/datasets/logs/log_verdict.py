@@ -161,13 +161,9 @@ class LogsAnswer:
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
             values["f1"] = max(token_f1(answer, gold) for gold in self._gold)
             text = f" {' '.join(plain_words(answer))} "
-            values["contains"] = float(
-                any(
-                    f" {' '.join(plain_words(gold))} " in text
-                    for gold in self._gold
-                    if plain_words(gold)
-                )
-            )
+            phrases = [" ".join(plain_words(gold)) for gold in self._gold]
+            contains = any(f" {phrase} " in text for phrase in phrases if phrase)
+            values["contains"] = float(contains)
         if (official := self._official(answer)) is not None:
             values["official"] = official
         if self._proven:
@@ -207,13 +203,11 @@ class LogsAnswer:
                 right = bool(chosen & set(self._gold))
             return Score(float(right), chooses, rule=MATCH_RULE)
         if tolerance := self._facts.get("tolerance"):
-            value = any(
-                match_number(answer, float(gold), tolerance) for gold in self._gold
-            )
+            golds = map(float, self._gold)
+            value = any(match_number(answer, gold, tolerance) for gold in golds)
         elif self._match.startswith("recall@"):
-            ranked = [
-                part.strip(" -*0123456789.)") for part in re.split(r"[\n;,]", answer)
-            ]
+            parts = re.split(r"[\n;,]", answer)
+            ranked = [part.strip(" -*0123456789.)") for part in parts]
             value = recall_at(ranked, self._gold, int(self._match.partition("@")[2]))
         elif self._match in ("set", "sequence"):
             value = match_phrases(answer, self._gold, ordered=self._match == "sequence")
@@ -261,7 +255,10 @@ class LogsAnswer:
         open_ = self._grades.count(None)
         if open_ == len(self._grades):
             return Unscored("no rule can tell of any claim", RULE, cause=UNDECIDED)
-        reason = f"claims: {', '.join('open' if grade is None else f'{grade:g}' for grade in self._grades)}"
+        shown = []
+        for grade in self._grades:
+            shown.append("open" if grade is None else f"{grade:g}")
+        reason = f"claims: {', '.join(shown)}"
         value = mean_claims([grade or 0.0 for grade in self._grades])
         return Score(value, reason, rule=rule, left_open=open_ / len(self._grades))
 
@@ -275,22 +272,18 @@ class LogsAnswer:
         if tells_nothing(normalize(speech(answer))):
             return 0.0
         alone = self._gold if len(self._claims) == 1 else []
-        proven = any(
-            self._ruling(gold, answer).verdict == "yes"
-            for gold in (_REPORTS.sub("", claim), *alone)
-        )
-        return 1.0 if proven else None
+        for gold in (_REPORTS.sub("", claim), *alone):
+            if self._ruling(gold, answer).verdict == "yes":
+                return 1.0
+        return None
 
     # --- An order of items.
 
     def _ordered(self, answer: str) -> Score | Unscored:
         """Return the score of an order, matching answer lines to items by their words or by a judge."""
         spoken = speech(answer)
-        lines = [
-            line
-            for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken)
-            if plain_words(line)
-        ]
+        parts = re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken)
+        lines = [part for part in parts if plain_words(part)]
         places = named_items(spoken, self._gold)
         if None in places and self._judge is not None:
             prompt = PROMPTS["order-line"]
@@ -298,12 +291,10 @@ class LogsAnswer:
                 *(str(number) for number in range(1, len(self._gold) + 1)),
                 prompt.fail,
             )
-            items = "\n".join(
-                f"{number}. {item}" for number, item in enumerate(self._gold, start=1)
-            )
-            for number in [
-                number for number, place in enumerate(places) if place is None
-            ]:
+            numbered = enumerate(self._gold, start=1)
+            items = "\n".join(f"{number}. {item}" for number, item in numbered)
+            unplaced = [number for number, place in enumerate(places) if place is None]
+            for number in unplaced:
                 asked = structs.replace(prompt, grades=numbers)
                 decision = ask_judge(
                     self._judge, asked, items=items, answer=lines[number]
@@ -320,15 +311,13 @@ class LogsAnswer:
                 MATCH_RULE,
                 cause=UNDECIDED,
             )
-        self._official_lines = [
-            line if place is None else self._gold[place]
-            for line, place in zip(lines, places, strict=True)
-        ]
-        shown = ", ".join(
-            "none" if place is None else str(place + 1) for place in places
-        )
+        self._official_lines = []
+        shown = []
+        for line, place in zip(lines, places, strict=True):
+            self._official_lines.append(line if place is None else self._gold[place])
+            shown.append("none" if place is None else str(place + 1))
         return Score(
             order_score(places, len(self._gold)),
-            f"names the items {shown or 'in no order'}",
+            f"names the items {', '.join(shown) or 'in no order'}",
             rule=MATCH_RULE,
         )

@@ -66,11 +66,11 @@ class Redactor:
 
     def __init__(self, salt: bytes, names: Iterable[str] = ()) -> None:
         self._salt = salt
-        patterns = dict.fromkeys(
-            form for name in names for form in _name_patterns(name)
-        )
+        patterns: list[str] = []
+        for name in names:
+            patterns += _name_patterns(name)
         # the longest first: if one name begins another, the longer is replaced
-        forms = sorted(patterns, key=len, reverse=True)
+        forms = sorted(dict.fromkeys(patterns), key=len, reverse=True)
         self._names = re.compile("|".join(forms)) if forms else None
         self._keys: re.Pattern[str] | None = None
         self._phones: set[str] = set()
@@ -87,16 +87,8 @@ class Redactor:
             keys.add(_bare_key(value))
             return HIDDEN
 
-        names = ("content", "state", "action", "calls", "images")
         for row in rows:
-            # only texts with words around the data: ids and gold answers have none
-            texts = [
-                str(turn[name])
-                for turn in row.get("turns", ())
-                for name in names
-                if name in turn
-            ]
-            for text in [*texts, str(row.get("question", ""))]:
+            for text in _texts_around_data(row):
                 for match in _PHONE.finditer(
                     _MAIL.sub(" ", without_credentials(text, learn))
                 ):
@@ -161,10 +153,10 @@ class Redactor:
         """Return a pronounceable word, one of 24 million."""
         digest = self._digest(kind, value)
         pairs = zip(digest[::2], digest[1::2], strict=True)
-        parts = [
-            _CONSONANTS[first % len(_CONSONANTS)] + _VOWELS[second % len(_VOWELS)]
-            for first, second in pairs
-        ]
+        parts = []
+        for first, second in pairs:
+            consonant = _CONSONANTS[first % len(_CONSONANTS)]
+            parts.append(consonant + _VOWELS[second % len(_VOWELS)])
         return "".join(parts[:_SYLLABLES])
 
     def _key(self, value: str) -> str:
@@ -214,14 +206,24 @@ def _comparable_digits(number: str) -> str:
     return digits.removeprefix("00")
 
 
+def _texts_around_data(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a line with words around the data: ids and gold answers have none."""
+    for turn in row.get("turns", ()):
+        for name in ("content", "state", "action", "calls", "images"):
+            if name in turn:
+                yield str(turn[name])
+    yield str(row.get("question", ""))
+
+
 def _replace_values(value: Any, replace_text: Callable[[str], str]) -> Any:
     """Return a JSON value with its texts and numbers replaced; a number stays one unless it was replaced."""
     if isinstance(value, list):
         return [_replace_values(part, replace_text) for part in value]
     if isinstance(value, dict):
-        return {
-            name: _replace_values(part, replace_text) for name, part in value.items()
-        }
+        fields = {}
+        for name, part in value.items():
+            fields[name] = _replace_values(part, replace_text)
+        return fields
     if value is None or isinstance(value, bool):
         return value
     text = replace_text(str(value))
@@ -282,10 +284,9 @@ def is_phone(match: re.Match[str]) -> bool:
     ):
         return False
     last = _SENTENCE.split(context)[-1]
-    kinds = [
-        (match.lastgroup or "", match.group().lower())
-        for match in _ABOUT.finditer(last)
-    ]
+    kinds = []
+    for mention in _ABOUT.finditer(last):
+        kinds.append((mention.lastgroup or "", mention.group().lower()))
     while len(kinds) > 1 and kinds[-1][1] in _NEUTRAL:
         kinds.pop()
     word = kinds[-1][0] if kinds else ""
@@ -326,9 +327,10 @@ def _name_patterns(name: str) -> Iterator[str]:
     """
     words = re.split(r"[\W_]+", unicodedata.normalize("NFC", name))
     parts = [part for part in words if any(map(str.isalpha, part))]
-    long_parts = [
-        part for part in parts if not (part.islower() and len(part) <= _PARTICLE)
-    ]
+    long_parts = []
+    for part in parts:
+        if not (part.islower() and len(part) <= _PARTICLE):
+            long_parts.append(part)
     bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
     for part in long_parts or parts:
         normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
@@ -338,8 +340,6 @@ def _name_patterns(name: str) -> Iterator[str]:
         elif len(part) > 1 and part.islower():
             yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)
         elif len(part) > 1:
-            yield from (
-                bounded.format(re.escape(form))
-                for normal_form in normal
-                for form in (normal_form, normal_form.upper())
-            )
+            for normal_form in normal:
+                for form in (normal_form, normal_form.upper()):
+                    yield bounded.format(re.escape(form))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
@@ -47,11 +47,10 @@ NOBODY = "(no reply)"
 
 def session_history(sessions: Sequence[HistorySession]) -> list[PastExchange]:
     """Return the sessions as exchanges in order; the first of each is prefixed with the session's date."""
-    return [
-        past
-        for place, session in enumerate(sessions)
-        for past in round_exchanges(place, session)
-    ]
+    history: list[PastExchange] = []
+    for place, session in enumerate(sessions):
+        history += round_exchanges(place, session)
+    return history
 
 
 def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchange]:
@@ -59,20 +58,17 @@ def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchang
     roles = [turn.role for turn in session.turns]
     # a new round begins where the user speaks after the assistant: either may have
     # several turns, or none
-    begins = [
-        turn
-        for turn, pair in enumerate(pairwise(roles), start=1)
-        if pair == ("assistant", "user")
-    ]
+    begins = []
+    for turn, pair in enumerate(pairwise(roles), start=1):
+        if pair == ("assistant", "user"):
+            begins.append(turn)
     date = f"[{session.when}] " if session.when else ""
     for number, (start, end) in enumerate(
         pairwise([0, *begins, len(roles)] if roles else [])
     ):
         turns = session.turns[start:end]
-        user, assistant = (
-            "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY
-            for role in ("user", "assistant")
-        )
+        user = _spoken_by("user", turns)
+        assistant = _spoken_by("assistant", turns)
         # turn ids are numbered from 1 after the session's id, as in the published
         # retrieval corpora
         ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
@@ -81,6 +77,10 @@ def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchang
         yield PastExchange(
             f"{place}.{number}", session.at, message, assistant, as_question, ids
         )
+
+
+def _spoken_by(role: str, turns: Sequence[HistoryTurn]) -> str:
+    return "\n".join(turn.content for turn in turns if turn.role == role) or NOBODY
 
 
 # --- One history for many questions: the sessions of all, without repetition,
@@ -130,9 +130,9 @@ def _merge_sessions(
 
 def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
     """Return whether a session contains evidence for a record's question."""
-    return session.id in record.answer_sessions or any(
-        turn.has_answer for turn in session.turns
-    )
+    if session.id in record.answer_sessions:
+        return True
+    return any(turn.has_answer for turn in session.turns)
 
 
 LATER = "its shared history continues after its date"
@@ -181,10 +181,10 @@ def told_together(records: Iterable[LongMemEvalRecord]) -> HistoryWithQuestions:
     """Return one history for all records, which are consumed one at a time."""
     sessions, bare = _merge_sessions(records)
     past = session_history(list(sessions.values()))
-    questions = {
-        record.id: _place_question(record, [sessions[key] for key in keys], past)
-        for record, keys in bare
-    }
+    questions = {}
+    for record, keys in bare:
+        cited = [sessions[key] for key in keys]
+        questions[record.id] = _place_question(record, cited, past)
     return HistoryWithQuestions(past, questions, _irregular_sessions(sessions.values()))
 
 
@@ -193,11 +193,10 @@ def _place_question(
     cited: Sequence[HistorySession],
     past: Sequence[PastExchange],
 ) -> PlacedQuestion:
-    turns = [
-        (f"{session.id}_{n}", turn)
-        for session in cited
-        for n, turn in enumerate(session.turns, start=1)
-    ]
+    turns = []
+    for session in cited:
+        for n, turn in enumerate(session.turns, start=1):
+            turns.append((f"{session.id}_{n}", turn))
     marked = [(name, turn) for name, turn in turns if turn.has_answer]
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
     user_turns = tuple(name for name, turn in marked if turn.role == "user")
@@ -215,13 +214,12 @@ def _irregular_sessions(
 ) -> dict[str, tuple[int, ...]]:
     numbers = {}
     for session in sessions:
-        users = tuple(
-            number
-            for number, turn in enumerate(session.turns, start=1)
-            if turn.role == "user"
-        )
-        if users != tuple(range(1, len(session.turns) + 1, 2)):
-            numbers[session.id] = users
+        users = []
+        for number, turn in enumerate(session.turns, start=1):
+            if turn.role == "user":
+                users.append(number)
+        if users != list(range(1, len(session.turns) + 1, 2)):
+            numbers[session.id] = tuple(users)
     return numbers
 
 
@@ -264,22 +262,15 @@ def chosen_questions(
             raise ConfigurationError(
                 f"--ltm-suite=longmemeval?ids: no question {name!r}.{did_you_mean(name, entry_by_id)}"
             )
-    chosen = [
-        question
-        for question in entries
-        if not choices.ids or question.id in choices.ids
-    ]
-    chosen = [
-        question
-        for question in chosen
-        if not choices.types or question.type in choices.types
-    ]
-    chosen = [
-        question
-        for question in chosen
-        if not choices.abilities
-        or ability_of(question.id, question.type) in choices.abilities
-    ]
+    chosen = []
+    for entry in entries:
+        if choices.ids and entry.id not in choices.ids:
+            continue
+        if choices.types and entry.type not in choices.types:
+            continue
+        ability = ability_of(entry.id, entry.type)
+        if not choices.abilities or ability in choices.abilities:
+            chosen.append(entry)
     if not chosen:
         raise ConfigurationError(
             "types, abilities and ids: together they leave no question"
@@ -288,6 +279,14 @@ def chosen_questions(
         return chosen
     drawn = Random(f"longmemeval {seed}").sample(range(len(chosen)), choices.sample)
     return [chosen[place] for place in sorted(drawn)]
+
+
+def _question_notes(questions: Iterable[RecordIndexEntry]) -> Iterator[str]:
+    for question in questions:
+        if question.fault:
+            yield question.fault
+        else:
+            yield from (f"{question.id}: {note}" for note in question.notes)
 
 
 def group_by_history(
@@ -302,10 +301,10 @@ def group_by_history(
     mixed = list(entries)
     Random(f"longmemeval groups {seed}").shuffle(mixed)
     count = -(-len(mixed) // size)
-    return [
-        sorted(mixed[number::count], key=lambda entry: entry.start)
-        for number in range(count)
-    ]
+    groups: list[Sequence[RecordIndexEntry]] = []
+    for number in range(count):
+        groups.append(sorted(mixed[number::count], key=lambda entry: entry.start))
+    return groups
 
 
 WORDING = 1
@@ -335,24 +334,22 @@ class LongMemEvalSuite:
             load_prompts(Path(choices.prompts), kinds) if choices.prompts else None
         )
         questions = chosen_questions(file.entries, choices, seed=seed)
+        self._threads: dict[str, dict[str, RecordIndexEntry]] = {}
         if choices.shared:
             groups = group_by_history(questions, choices.share, seed=seed)
-            self._threads = {
-                f"h{number}": _label_entries(group)
-                for number, group in enumerate(groups)
-            }
+            for number, group in enumerate(groups):
+                self._threads[f"h{number}"] = _label_entries(group)
         else:
-            self._threads = {
-                label: {"0": entry}
-                for label, entry in _label_entries(questions).items()
-            }
+            for label, entry in _label_entries(questions).items():
+                self._threads[label] = {"0": entry}
         types = {entry.type for entry in questions}
         self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
-        entries = tuple(
-            SuiteEntry(scenario="_longmemeval_question", name=name)
-            for name in self._kinds
+        entries = []
+        for name in self._kinds:
+            entries.append(SuiteEntry(scenario="_longmemeval_question", name=name))
+        self.suite = Suite(
+            name="longmemeval", path=str(file.path), entries=tuple(entries)
         )
-        self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
         unread = sum(bool(entry.fault) for entry in questions)
         remark = f", {unread:,} of them cannot be read" if unread else ""
         text = (
@@ -360,13 +357,10 @@ class LongMemEvalSuite:
         )
         text = text if choices.shared else "each with a history of its own"
         self.title = f"{file.published or file.path.name}: {_count_of(len(questions), 'question')}{remark}, {text}"
-        odd = (
-            [question.fault]
-            if question.fault
-            else [f"{question.id}: {note}" for note in question.notes]
-            for question in questions
+        self.notes: Sequence[str] = (
+            *self._protocol_notes(),
+            *_question_notes(questions),
         )
-        self.notes: Sequence[str] = (*self._protocol_notes(), *chain.from_iterable(odd))
         self.legend: Sequence[str] = (LEGEND,)
         """Explanations of the figures for readers of the report."""
         self._compiled = KeptHistory(self._compile)
@@ -384,16 +378,12 @@ class LongMemEvalSuite:
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of all questions of a type."""
         kind = self._kinds[entry]
-        placed = [
-            (thread, label, question)
-            for thread, questions in self._threads.items()
-            for label, question in questions.items()
-        ]
-        return [
-            (thread, label)
-            for thread, label, question in placed
-            if question.type == kind
-        ]
+        places = []
+        for thread, questions in self._threads.items():
+            for label, question in questions.items():
+                if question.type == kind:
+                    places.append((thread, label))
+        return places
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sessions of a conversation, without those of questions with unreadable records."""
@@ -432,7 +422,13 @@ class LongMemEvalSuite:
             raise DatasetError(faults[name])
         question = history.questions[name]
         record = history.questions[name].record
-        told_turns = {turn for exchange in history.past for turn in exchange.holds}
+        told_turns: set[str] = set()
+        for exchange in history.past:
+            told_turns.update(exchange.holds)
+        user_turns = {}
+        if question.wanted:
+            for session, turns in history.irregular.items():
+                user_turns[session] = list(turns)
         if self._choices.after is not None:
             waits = [Wait(history=question.after), Wait(tokens=self._choices.after)]
         else:
@@ -459,11 +455,7 @@ class LongMemEvalSuite:
                 "evidence_sessions": list(question.sessions),
                 "evidence_turns": list(question.evidence),
                 "wanted_turns": list(question.wanted),
-                "user_turns": {
-                    name: list(history.irregular[name])
-                    for name in history.irregular
-                    if question.wanted
-                },
+                "user_turns": user_turns,
                 "judge": self._choices.judge,
                 "notes": list(question.notes),
                 **(self._prompts.facts_of(_kind_of(record)) if self._prompts else {}),

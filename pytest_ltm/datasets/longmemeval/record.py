@@ -147,17 +147,15 @@ def read_record(top: Field) -> LongMemEvalRecord:
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
     # the published files name each session, some others do not
-    listed_ids = [str(name.value) for name in lists.get("haystack_session_ids", ())]
-    names = listed_ids or [
-        f"session_{number}" for number in range(len(lists["haystack_sessions"]))
-    ]
+    names = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    if not names:
+        count = len(lists["haystack_sessions"])
+        names = [f"session_{number}" for number in range(count)]
     rows = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
-    parsed = [
-        HistorySession(
-            name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns")))
-        )
-        for name, date, turns in rows
-    ]
+    parsed = []
+    for name, date, turns in rows:
+        session_turns = tuple(map(read_turn, turns.items("turns")))
+        parsed.append(HistorySession(name, *_parse_record_date(date), session_turns))
     sessions = tuple(sorted(parsed, key=lambda session: session.at))
     if not any(session.turns for session in sessions):
         raise fields["haystack_sessions"].fault(
@@ -168,12 +166,17 @@ def read_record(top: Field) -> LongMemEvalRecord:
         cited = fields["answer_session_ids"].texts()
     else:
         cited = ()
-    name, kind, question = (
-        fields[name].text() for name in ("question_id", "question_type", "question")
-    )
     notes = tuple(_record_notes(sessions, cited, moment))
     return LongMemEvalRecord(
-        name, kind, question, answer, when, moment, sessions, cited, notes
+        fields["question_id"].text(),
+        fields["question_type"].text(),
+        fields["question"].text(),
+        answer,
+        when,
+        moment,
+        sessions,
+        cited,
+        notes,
     )
 
 
