@@ -44,11 +44,8 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
     phrases = [squad_text(gold.replace("-", " ")) for gold in golds]
     listed = (boxed or [answer])[-1]
     for separators in (";\n", ";\n,"):
-        parts = [
-            part
-            for part in map(squad_text, re.split(f"[{separators}]", listed))
-            if part
-        ]
+        texts = map(squad_text, re.split(f"[{separators}]", listed))
+        parts = list(filter(None, texts))
         if parts == phrases or (not ordered and set(parts) == set(phrases)):
             return True
     if boxed:
@@ -79,15 +76,16 @@ def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
 
 def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float:
     """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 if one is all ties."""
-    pairs = [
-        (first[j] - first[i], second[j] - second[i])
-        for i, j in combinations(range(len(first)), 2)
-    ]
-    agree = sum((a > 0) - (a < 0) == (b > 0) - (b < 0) and a != 0 for a, b in pairs)
-    differ = sum(a * b < 0 for a, b in pairs)
-    untied = sum(a != 0 for a, _ in pairs), sum(b != 0 for _, b in pairs)
-    if all(untied):
-        return (agree - differ) / sqrt(untied[0] * untied[1])
+    agree = differ = first_untied = second_untied = 0
+    for i, j in combinations(range(len(first)), 2):
+        a = first[j] - first[i]
+        b = second[j] - second[i]
+        first_untied += a != 0
+        second_untied += b != 0
+        agree += (a > 0 and b > 0) or (a < 0 and b < 0)
+        differ += a * b < 0
+    if first_untied and second_untied:
+        return (agree - differ) / sqrt(first_untied * second_untied)
     return 0.0
 
 
@@ -110,20 +108,16 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
 
 def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
     """Return the item that each line names: the only one whose distinctive words it all has, else None."""
-    words_of_items = [
-        {word_stem(word) for word in telling_words(item)} for item in items
-    ]
-    lines = [
-        line
-        for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer)
-        if plain_words(line)
-    ]
+    words_of_items = [set(map(word_stem, telling_words(item))) for item in items]
     result: list[int | None] = []
-    for line in lines:
+    for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer):
         line_words = set(map(word_stem, plain_words(line)))
-        fitting = [
-            number for number, words in enumerate(words_of_items) if words <= line_words
-        ]
+        if not line_words:
+            continue
+        fitting: list[int] = []
+        for number, words in enumerate(words_of_items):
+            if words <= line_words:
+                fitting.append(number)
         result.append(fitting[0] if len(fitting) == 1 else None)
     return result
 
@@ -178,14 +172,11 @@ def chosen_letters(
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     # "A" and "I" are words, too: they count only next to other letters or at the end
-    capitals = (
-        "|".join(
-            re.escape(letter)
-            for letter in map(str.upper, options)
-            if letter not in ("A", "I")
-        )
-        or "(?!)"
-    )
+    capital_letters: list[str] = []
+    for letter in map(str.upper, options):
+        if letter not in ("A", "I"):
+            capital_letters.append(re.escape(letter))
+    capitals = "|".join(capital_letters) or "(?!)"
     beside = rf"\s*(?:,|&|/|and|or)+\s*(?:{capitals})\b"
     after = r"(?:(?<=and )|(?<=or )|(?<=, ))[AI](?=\W*$)"
     text = re.sub(rf"\b({capitals}|[AI](?={beside})|{after})\b", marked, text)
@@ -209,7 +200,8 @@ def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     letters = dict(zip(options.values(), options, strict=True))
     letters |= {_mark(letter, options): letter for letter in options}
     mentions = find_mentions(text, tuple(letters))
-    return [
-        Mention(mention.start, mention.end, letters[mention.value])
-        for mention in mentions
-    ]
+    named_letters: list[Mention] = []
+    for mention in mentions:
+        letter = letters[mention.value]
+        named_letters.append(Mention(mention.start, mention.end, letter))
+    return named_letters

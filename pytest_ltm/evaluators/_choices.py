@@ -67,10 +67,11 @@ class NamesColour(Ruled, Struct, frozen=True):
             )
         proof = prove(answer, self._mentions)
         ok = proof.answers(self.expected)
-        if ok is False and self.expected in {
-            mention.value for mention in self._mentions(normalize_text(answer))
-        }:
-            return self.score(0, f"names {self.expected!r}, but {proof.reason}", answer)
+        if ok is False:
+            mentions = self._mentions(normalize_text(answer))
+            if any(mention.value == self.expected for mention in mentions):
+                reason = f"names {self.expected!r}, but {proof.reason}"
+                return self.score(0, reason, answer)
         return self.score_proven(
             proof, self.expected, self._place(answer) if ok else answer
         )
@@ -83,12 +84,11 @@ class NamesColour(Ruled, Struct, frozen=True):
     def _mentions(self, text: str) -> list[Mention]:
         """Return the mentions of colours; the expected one may have several words, or one wrong letter."""
         colour = self.expected.lower()
-        mentions = [
-            Mention(*spot, self.expected) for spot in phrase_positions(text, colour)
-        ]
-        covered = {
-            place for mention in mentions for place in range(mention.start, mention.end)
-        }
+        mentions: list[Mention] = []
+        covered: set[int] = set()
+        for start, end in phrase_positions(text, colour):
+            mentions.append(Mention(start, end, self.expected))
+            covered.update(range(start, end))
         for word in RE.word.finditer(text):
             # grey and gray are the same colour
             is_expected = _SPELLINGS.get(word[0]) == colour
@@ -164,10 +164,7 @@ class PicksOption(Ruled, Struct, frozen=True):
             else:
                 picked = self._settled(answer)
             return self.score_proven(picked, str(self.expected), answer)
-        numbers = {
-            _whole_number(digits)
-            for digits in RE.digits.findall(casefold_plain(answer))
-        }
+        numbers = set(map(_whole_number, RE.digits.findall(casefold_plain(answer))))
         options_text = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
         ok = numbers == {self.expected}
         return self.score(
@@ -296,13 +293,12 @@ class AnswersWord(Ruled, Struct, frozen=True):
         for name in names:
             together = "".join(plain_words(name))
             spots = phrase_positions(text, name)
-            spots += [
-                word.span()
-                for word in RE.words.finditer(text)
+            for word in RE.words.finditer(text):
                 # a place may be misspelt, or have two words joined into one
-                if is_misspelt(word[0], together)
-                or (word[0] == together and together != name.lower())
-            ]
+                if is_misspelt(word[0], together) or (
+                    word[0] == together and together != name.lower()
+                ):
+                    spots.append(word.span())
             # or one word split in two
             for cut in range(3, len(together) - 2) if " " not in name else ():
                 spots += phrase_positions(text, f"{together[:cut]} {together[cut:]}")
@@ -312,17 +308,21 @@ class AnswersWord(Ruled, Struct, frozen=True):
         mentions = sorted(mentions, key=lambda mention: mention.start)[-120:]
         places: list[Mention] = []
         for mention in mentions:
-            around = (
-                longer
-                for longer in mentions
-                if longer.start <= mention.start and mention.end <= longer.end
-            )
             clause = " ".join(clause_around(text, mention.start, mention.end))
             # the thing's real place is an aside: the question is where somebody will
             # look
             really = RE.really.search(clause) or (
                 RE.now.search(clause) and not RE.searches.search(clause)
             )
-            if not really and all(longer.value == mention.value for longer in around):
+            if not really and not _is_part_of_another(mention, mentions):
                 places.append(mention)
         return places
+
+
+def _is_part_of_another(mention: Mention, mentions: Sequence[Mention]) -> bool:
+    """Return whether a mention stands within one of another value."""
+    for other in mentions:
+        within = other.start <= mention.start and mention.end <= other.end
+        if within and other.value != mention.value:
+            return True
+    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -78,19 +78,18 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         recited = copies_message(reply, since[0].message) or recites_messages(remainder)
         return self.score(0, REPEATS, reply) if recited else verdict
 
+    def _has_quote(self, reply: str) -> bool:
+        if self.follows_own_rules:
+            return has_phrase(space_delimited(reply), self.quote)
+        return strip_punctuation(self.quote) in strip_punctuation(reply)
+
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
-        if self.follows_own_rules:
-            holds = [
-                has_phrase(space_delimited(reply), self.quote) for reply in replies
-            ]
-        else:
-            holds = [
-                strip_punctuation(self.quote) in strip_punctuation(reply)
-                for reply in replies
-            ]
-        quoted = [n for n, ok in enumerate(holds, start=1) if ok]
+        quoted: list[int] = []
+        for n, reply in enumerate(replies, start=1):
+            if self._has_quote(reply):
+                quoted.append(n)
         # checked before reply `nth`, too: a quote said too early cannot be taken back
         if early := [n for n in quoted if n != self.nth]:
             where = ("reply " if len(quoted) == 1 else "replies ") + ", ".join(
@@ -232,17 +231,16 @@ def says_sentence(sentence: str, answer: str) -> bool:
         if len({texts[place] for place in shared}) < 0.7 * len(needed):
             continue
         stems = set(map(word_stem, texts))
-        complete = all(
-            any(is_misspelt(stem, word) for stem in stems)
-            for word in content_stems(written_sentence) - stems
-        )
-        if (
-            complete
-            and rouge_l(written_sentence, " ".join(texts[shared[0] : shared[-1] + 1]))
-            > 0.93
-        ):
+        window = " ".join(texts[shared[0] : shared[-1] + 1])
+        absent = content_stems(written_sentence) - stems
+        complete = all(_is_there_misspelt(word, stems) for word in absent)
+        if complete and rouge_l(written_sentence, window) > 0.93:
             return True
     return False
+
+
+def _is_there_misspelt(word: str, stems: Iterable[str]) -> bool:
+    return any(is_misspelt(stem, word) for stem in stems)
 
 
 def _without_promise(sentence: str, answer: str) -> str:
@@ -301,24 +299,17 @@ class ObeysOrders(Ruled, Struct, frozen=True):
             written = not thing or word_stem(thing) in map(
                 word_stem, plain_words(answer)
             )
-            new = [
-                Check(
-                    f"{text}: {kind} {word!r}",
-                    written and obeys_order(answer, kind, word),
-                )
-                for kind, word in orders
-            ]
-            lapsed = values_at(self.lapsed, place)
-            old = [
-                Check(
-                    f"{text}: not {word!r}", not obeys_order(answer, "mentions", word)
-                )
-                for word in lapsed
-            ]
+            new: list[Check] = []
+            for kind, word in orders:
+                ok = written and obeys_order(answer, kind, word)
+                new.append(Check(f"{text}: {kind} {word!r}", ok))
+            old: list[Check] = []
+            for word in values_at(self.lapsed, place):
+                ok = not obeys_order(answer, "mentions", word)
+                old.append(Check(f"{text}: not {word!r}", ok))
             earned += _share_of_checks(new) * _share_of_checks(old)
-            missed = missed or (
-                "" if all(check.ok for check in (*new, *old)) else answer
-            )
+            if not missed and not all(check.ok for check in (*new, *old)):
+                missed = answer
             checks += [*new, *old]
         reason = f"{sum(check.ok for check in checks)} of {len(checks)} orders obeyed, or rightly not obeyed"
         return self.score(earned / max(len(self.holding), 1), reason, missed, checks)
@@ -418,19 +409,16 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 texts = _naming_sentences(answer_at(answers, n), task)
                 # an answer to another scenario may have the task's last word: it counts
                 # only if it reminds
-                cued = (
-                    RE.cue.search(text) or wording in " ".join(plain_words(text))
-                    for text in texts
-                )
-                if texts and (n not in self.elsewhere or any(cued)):
+                if n in self.elsewhere:
+                    cued = any(_has_cue(text, wording) for text in texts)
+                else:
+                    cued = bool(texts)
+                if cued:
                     naming_replies.add(n)
                     # a sentence about the user's own announcement or question is not a
                     # reminder
-                    reminded |= (
-                        {n}
-                        if any(not RE.of_the_user.search(text) for text in texts)
-                        else set()
-                    )
+                    if not all(map(RE.of_the_user.search, texts)):
+                        reminded.add(n)
             right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply at least a minute later is the last one in time
@@ -446,22 +434,18 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 )
                 missed = missed or ("" if hits[-1].ok else answer_at(answers, first))
                 right |= fitting
-            clean.append(
-                Check(
-                    f"does not name {task!r} at other times", not naming_replies - right
-                )
-            )
-            missed = missed or next(
-                (answer_at(answers, n) for n in sorted(naming_replies - right)), ""
-            )
+            untimely = naming_replies - right
+            label = f"does not name {task!r} at other times"
+            clean.append(Check(label, not untimely))
+            if untimely and not missed:
+                missed = answer_at(answers, min(untimely))
         if not hits:
             return Unscored(
                 "nothing was due while anything was said",
                 rule=f"{self.family}/{self.version}",
             )
-        in_time, at_peace = (
-            sum(check.ok for check in checks) for checks in (hits, clean)
-        )
+        in_time = sum(check.ok for check in hits)
+        at_peace = sum(check.ok for check in clean)
         reason = f"{in_time} of {len(hits)} reminders in time, {at_peace} of {len(clean)} tasks at no other time"
         return self.score(
             in_time / len(hits) * at_peace / len(clean), reason, missed, [*hits, *clean]
@@ -473,14 +457,18 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
     # also written as two words, or in the plural
     pattern = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"
     text = casefold_plain(reply)
-    spans = [match.span() for match in re.finditer(pattern, text)]
-    # an immediate reminder is in the clause before the task
-    pairs = (
-        (text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]])
-        for span in spans
-    )
-    return [
-        sentence
-        for sentence, context in pairs
-        if RE.at_once.search(context) or not RE.no_reminder.search(sentence)
-    ]
+    sentences: list[str] = []
+    for match in re.finditer(pattern, text):
+        sentence = text_nearby(text, *match.span())
+        # an immediate reminder is in the clause before the task
+        context = text[max(0, match.start() - 80) : match.start()]
+        if RE.at_once.search(context) or not RE.no_reminder.search(sentence):
+            sentences.append(sentence)
+    return sentences
+
+
+def _has_cue(sentence: str, wording: str) -> bool:
+    """Return whether a sentence has the form of a reminder, or the whole wording of a task."""
+    if RE.cue.search(sentence):
+        return True
+    return wording in " ".join(plain_words(sentence))

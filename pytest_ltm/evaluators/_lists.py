@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -82,8 +82,7 @@ class ListsItems(Ruled, Struct, frozen=True):
             return self.score(0, "does not know the list and shows an example", answer)
         # a JSON list is an answer, even with messages around it
         in_json = any(
-            self._expected_among(_items_of_value(value))
-            for value in json_values(answer)
+            map(self._expected_among, map(_items_of_value, json_values(answer)))
         )
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
@@ -131,13 +130,16 @@ class ListsItems(Ruled, Struct, frozen=True):
         return result
 
     def _mean(self, items: Sequence[Item], matches: Matches, answer: str) -> Score:
-        pairs = [
-            (quantity, [n for item, n in self.expected if matches(item, name)][:1])
-            for name, quantity in items
-        ]
-        named_count = sum(bool(quantities) for _, quantities in pairs)
-        right = sum(quantities == [quantity] for quantity, quantities in pairs)
-        invented = len(items) - named_count
+        right = 0
+        invented = 0
+        for name, quantity in items:
+            for item, expected_quantity in self.expected:
+                if matches(item, name):
+                    right += quantity == expected_quantity
+                    break
+            else:
+                invented += 1
+        named_count = len(items) - invented
         size = max(len(self.expected), 1)
         value = min((named_count / size + right / size + (not invented)) / 3, 1.0)
         return self.score(
@@ -166,57 +168,63 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
 
     `names`: items that count in prose even without a number.
     """
-    result = list(json_values(answer))
-    alone = [
-        item
-        for value in result
-        if isinstance(value, dict) and (item := _read_entry(value))
-    ]
-    if len(alone) > 1 and len(alone) == len(result):
-        return alone
-    if items := next(filter(None, (_items_of_value(value) for value in result)), []):
+    if items := _items_of_json(answer):
         return items
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
-    rows = [
-        " ".join(line.split("|"))
-        for line in lines
-        if RE.table_row.match(line) and RE.digit.search(line)
-    ]
-    listed = (
-        bulleted or rows or [line for line in lines if RE.plain_line.fullmatch(line)]
-    )
+    rows: list[str] = []
+    for line in lines:
+        if RE.table_row.match(line) and RE.digit.search(line):
+            rows.append(" ".join(line.split("|")))
+    listed = bulleted or rows or list(filter(RE.plain_line.fullmatch, lines))
     if not listed:
-        sentences = (
-            text
-            for text in split_sentences(answer.replace(";", ","))
-            if not RE.denied.search(text.lower())
-        )
-        for text in sentences:
-            # text before "you still need" is history
-            parts = RE.in_prose.split(
-                text[
-                    max(
-                        (match.end() for match in RE.leaves.finditer(text)), default=0
-                    ) :
-                ]
-            )
-            counting = NUMBERS.keys() - {"a", "an"}
-            counted = [
-                part
-                for part in parts
-                if RE.digit.search(part) or not counting.isdisjoint(plain_words(part))
-            ]
-            # a single thing ("a hose") counts if others have numbers
-            listed += [
-                part
-                for part in parts
-                if part in counted
-                or (counted and RE.one_thing.search(part))
-                or (counted and part.strip().lower() in names)
-            ]
+        for sentence in split_sentences(answer.replace(";", ",")):
+            if not RE.denied.search(sentence.lower()):
+                listed += _listed_in_prose(sentence, names)
     return list(filter(None, map(_line_item, listed)))
+
+
+def _items_of_json(answer: str) -> list[Item]:
+    """Return the items of several JSON objects in a row, or of the first list of items."""
+    values = list(json_values(answer))
+    alone: list[Item] = []
+    for value in values:
+        item = _read_entry(value) if isinstance(value, dict) else None
+        if item:
+            alone.append(item)
+    if len(alone) > 1 and len(alone) == len(values):
+        return alone
+    for value in values:
+        if items := _items_of_value(value):
+            return items
+    return []
+
+
+def _listed_in_prose(sentence: str, names: Collection[str]) -> list[str]:
+    """Return the parts of a sentence with a number; if there are any, also single things and `names`."""
+    # text before "you still need" is history
+    start = 0
+    for match in RE.leaves.finditer(sentence):
+        start = match.end()
+    parts = RE.in_prose.split(sentence[start:])
+    number_words = NUMBERS.keys() - {"a", "an"}
+    counted: set[str] = set()
+    for part in parts:
+        if RE.digit.search(part) or not number_words.isdisjoint(plain_words(part)):
+            counted.add(part)
+    if not counted:
+        return []
+    listed: list[str] = []
+    for part in parts:
+        # a single thing ("a hose") counts if others have numbers
+        if (
+            part in counted
+            or RE.one_thing.search(part)
+            or part.strip().lower() in names
+        ):
+            listed.append(part)
+    return listed
 
 
 def _values_within(value: Any, depth: int = 3) -> Iterator[Any]:
@@ -255,24 +263,23 @@ def _read_entry(entry: Any) -> Item | None:
     if not isinstance(entry, dict):
         return None
     fields = {str(key).lower(): value for key, value in entry.items()}
-    name = next(
-        (
-            fields[key]
-            for key in ("item", "name", "product")
-            if isinstance(fields.get(key), str)
-        ),
-        None,
-    )
-    counted_values = [
-        fields[key]
-        for key in ("quantity", "qty", "count", "amount", "number")
-        if key in fields
-    ]
-    counts = [n for value in counted_values if (n := _read_count(value)) is not None]
-    unreadable = _UNREADABLE if counted_values else 1
-    if name is None:
-        return None
-    return (name, counts[0] if counts else unreadable)
+    for key in ("item", "name", "product"):
+        name = fields.get(key)
+        if isinstance(name, str):
+            return name, _entry_count(fields)
+    return None
+
+
+def _entry_count(fields: Mapping[str, Any]) -> int:
+    """Return the first quantity that can be read, _UNREADABLE if there are only others, 1 if there is none."""
+    count = 1
+    for key in ("quantity", "qty", "count", "amount", "number"):
+        if key in fields:
+            number = _read_count(fields[key])
+            if number is not None:
+                return number
+            count = _UNREADABLE
+    return count
 
 
 def _line_item(line: str) -> Item | None:
@@ -283,9 +290,7 @@ def _line_item(line: str) -> Item | None:
     numbers = [n for part in more if (n := _read_count(part)) is not None]
     if len(set(numbers)) > 1 and RE.either.search(line):
         numbers = [_UNREADABLE]
-    name = " ".join(
-        part for part in parts if _read_count(part) is None and part != "or"
-    )
+    name = " ".join(part for part in parts if part not in {*counted, "or"})
     if not name:
         return None
     return name, numbers[0] if numbers else 1
@@ -345,11 +350,10 @@ class ListsNames(Ruled, Struct, frozen=True):
             answer, lambda part: bool(_listed_names(part) or self._told(part))
         )
         listed = _listed_names(text)
-        lines = [
-            BULLET.sub("", RE.aside.sub("", line))
-            for line in text.splitlines()
-            if BULLET.match(line)
-        ]
+        lines: list[str] = []
+        for line in text.splitlines():
+            if BULLET.match(line):
+                lines.append(BULLET.sub("", RE.aside.sub("", line)))
         # several bulleted lines are names if none has more than four words; without any
         # list, prose is read
         if (
@@ -358,10 +362,11 @@ class ListsNames(Ruled, Struct, frozen=True):
             and all(0 < len(plain_words(line)) <= 4 for line in lines)
         ):
             listed = lines
-        keys = {key for name in listed or () if (key := " ".join(plain_words(name)))}
-        listed_names = [
-            name for name in self.expected if " ".join(plain_words(name)) in keys
-        ]
+        keys = {" ".join(plain_words(name)) for name in listed or ()} - {""}
+        listed_names: list[str] = []
+        for name in self.expected:
+            if " ".join(plain_words(name)) in keys:
+                listed_names.append(name)
         # an empty list is an answer; a list without any expected name is about
         # something else
         if listed is not None and (listed_names or not listed):
@@ -369,21 +374,16 @@ class ListsNames(Ruled, Struct, frozen=True):
         if recites_messages(answer):
             return self.score(0, REPEATS, answer)
         claimed_names = self._told(text)
-        words_of_names = {word for name in self.expected for word in plain_words(name)}
+        words_of_names = set(plain_words(" ".join(self.expected)))
+        foreign: set[str] = set()
         # in prose only members of a row of names count: any word may be capitalised
-        if claimed_names:
-            row = {
-                " ".join(plain_words(match["name"]))
-                for match in RE.in_a_row.finditer(text)
-            }
-        else:
-            row = set()
-        foreign = [
-            name
-            for name in row
-            if name not in LEXICON.words("lists no names")
-            and not set(name.split()) & words_of_names
-        ]
+        for match in RE.in_a_row.finditer(text) if claimed_names else ():
+            name_words = plain_words(match["name"])
+            name = " ".join(name_words)
+            if name not in LEXICON.words(
+                "lists no names"
+            ) and words_of_names.isdisjoint(name_words):
+                foreign.add(name)
         return self._share(claimed_names, len(claimed_names) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
@@ -392,14 +392,14 @@ class ListsNames(Ruled, Struct, frozen=True):
         mentions = asserted_mentions(
             plainly, partial(find_mentions, names=self.expected), formerly=True
         )
-        claims = {
-            mention.value
-            for mention in mentions
-            if not RE.somebody_else.match(plainly, mention.end)
-            and not RE.either_name.search(
-                sentence_around(plainly, mention.start, mention.end)
-            )
-        }
+        claims: set[str] = set()
+        for mention in mentions:
+            sentence = sentence_around(plainly, mention.start, mention.end)
+            if not (
+                RE.somebody_else.match(plainly, mention.end)
+                or RE.either_name.search(sentence)
+            ):
+                claims.add(mention.value)
         return [name for name in self.expected if name in claims]
 
     def _share(self, texts: Sequence[str], total: int, answer: str) -> Score:

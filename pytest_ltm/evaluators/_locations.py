@@ -62,6 +62,14 @@ class Leg(Struct, frozen=True):
         return self.km is not None and self.way in UNIT
 
 
+def _move(leg: Leg) -> tuple[float | None, str | None]:
+    return leg.km, leg.way
+
+
+def _turned_round(leg: Leg) -> Leg:
+    return structs.replace(leg, way=_OPPOSITE.get(leg.way or "", leg.way))
+
+
 class _Token(Struct, frozen=True):
     kind: str
     text: str
@@ -69,16 +77,14 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs in a text, in order; places are matched as words, the longest name first."""
-    wordings = {
-        place: tuple(word for word in plain_words(place) if word not in _ARTICLES)
-        for place in places
-    }
+    names: list[tuple[tuple[str, ...], str]] = []
+    longest = 1
+    for place in dict.fromkeys(places):
+        name = tuple(word for word in plain_words(place) if word not in _ARTICLES)
+        names.append((name, place))
+        longest = max(longest, len(name))
     # the longest first: the name of one place may begin with that of another
-    names = sorted(
-        ((name, place) for place, name in wordings.items()),
-        key=lambda name: -len(name[0]),
-    )
-    longest = max((len(name) for name, _ in names), default=1)
+    names.sort(key=lambda name: -len(name[0]))
     tokens: list[_Token] = []
     # the lookahead is limited to the longest name, so the time is linear
     ahead: list[_Token] = []
@@ -93,10 +99,12 @@ def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
 
 def walk_legs(legs: Sequence[Leg]) -> Point:
     """Return the end of the legs, in kilometres east and north of their start."""
-    x, y = (
-        sum(UNIT[leg.way or ""][axis] * (leg.km or 0) for leg in legs if leg.whole)
-        for axis in (0, 1)
-    )
+    x = y = 0.0
+    for leg in legs:
+        if leg.whole:
+            east, north = UNIT[leg.way or ""]
+            x += east * (leg.km or 0)
+            y += north * (leg.km or 0)
     return round(x, 3), round(y, 3)
 
 
@@ -288,12 +296,10 @@ class LeadsTo(Ruled, Struct, frozen=True):
             reason = f"a leg cannot be walked: {_legs_text([incomplete])}"
         elif legs:
             end = walk_legs(legs)
-            true_end = walk_legs(
-                [
-                    Leg(km, direction.lower(), None, place)
-                    for km, direction, place in self.route
-                ]
-            )
+            true_legs: list[Leg] = []
+            for km, direction, place in self.route:
+                true_legs.append(Leg(km, direction.lower(), None, place))
+            true_end = walk_legs(true_legs)
             value = float(end == true_end)
             reason = (
                 f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
@@ -330,34 +336,28 @@ class LeadsTo(Ruled, Struct, frozen=True):
             former_way = legs[n - 1].way if n and leg.km is not None else None
             legs[n] = structs.replace(leg, way=leg.way or former_way)
         tellings = _split_tellings(legs, places)
-        moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
-        if (
-            len(tellings) > 1
-            and RE.either_way.search(text)
-            and any(move != moves[0] for move in moves)
-        ):
+        ways = {tuple(map(_move, telling)) for telling in tellings}
+        if len(ways) > 1 and RE.either_way.search(text):
             return self._score2(0, "tells several ways", answer)
-        arriving = (
-            n
-            for n, telling in enumerate(tellings)
-            if any(leg.goal == goal for leg in telling)
-        )
-        chosen = next(arriving, len(tellings) - 1)
-        legs = tellings[chosen] if tellings else []
+        legs = _chosen_telling(tellings, goal)
         if not legs and _is_in_another_language(answer, places):
             score = self._score2(0, "open: is in a language that no rule reads", answer)
             return replace(score, left_open=1.0)
         if not legs:
             return self._score2(0, "tells no directions", answer)
-        true = [(km, direction.lower()) for km, direction, _ in self.route]
-        right = sum(move == leg for move, leg in zip(moves[chosen], true, strict=False))
-        extra = max(len(legs) - len(true), 0)
-        reason = f"{right} of {len(true)} legs are right" + (
-            f", {extra} too many" if extra else ""
-        )
-        return self._score2(
-            max(right - extra, 0) / max(len(true), 1), reason, _legs_text(legs)
-        )
+        return self._score_legs(legs)
+
+    def _score_legs(self, legs: Sequence[Leg]) -> Score:
+        """Return the share of the right legs, less those that are too many."""
+        right = 0
+        for leg, (km, direction, _) in zip(legs, self.route, strict=False):
+            right += _move(leg) == (km, direction.lower())
+        extra = max(len(legs) - len(self.route), 0)
+        reason = f"{right} of {len(self.route)} legs are right"
+        if extra:
+            reason += f", {extra} too many"
+        value = max(right - extra, 0) / max(len(self.route), 1)
+        return self._score2(value, reason, _legs_text(legs))
 
     def _score2(self, value: float, reason: str, evidence: str) -> Score:
         return Score(
@@ -415,6 +415,14 @@ def _exchange_sides(text: str, places: Sequence[str]) -> str:
     return re.sub(lies + so, exchange, text, flags=re.IGNORECASE)
 
 
+def _chosen_telling(tellings: Sequence[list[Leg]], goal: str) -> list[Leg]:
+    """Return the first telling that reaches the goal, else the last one."""
+    for telling in tellings:
+        if any(leg.goal == goal for leg in telling):
+            return telling
+    return tellings[-1] if tellings else []
+
+
 def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     """Return a text with each move before its place, if all moves are in brackets: "the opera (2 km east)"."""
     if not 1 < len(RE.in_brackets.findall(text)) == len(RE.distances.findall(text)):
@@ -424,14 +432,13 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     for match in RE.in_brackets.finditer(text):
         # the move in brackets leads to the last place named before it
         words_before = " ".join(plain_words(text[end : match.start()]))
-        ends = {
-            place: words_before.rfind(" ".join(plain_words(place))) for place in places
-        }
-        goal = max(
-            (place for place in places if ends[place] >= 0),
-            key=ends.__getitem__,
-            default="",
-        )
+        goal = ""
+        latest = -1
+        for place in places:
+            position = words_before.rfind(" ".join(plain_words(place)))
+            if position > latest:
+                goal = place
+                latest = position
         parts.append(f"{match[1]} to the {goal}")
         end = match.end()
     return "\n".join(parts)
@@ -475,35 +482,33 @@ def _legs_of_json(answer: str) -> list[Leg]:
             entries = value
         else:
             entries = next((e for e in value.values() if isinstance(e, list)), [])
-        if legs := [
-            leg
-            for entry in entries
-            if isinstance(entry, dict) and (leg := _leg_of(entry)).whole
-        ]:
+        objects = [entry for entry in entries if isinstance(entry, dict)]
+        legs = [leg for leg in map(_leg_of, objects) if leg.whole]
+        if legs:
             return legs
     return []
 
 
 def _leg_of(entry: Mapping[str, Any]) -> Leg:
-    numbers = [
-        value / (1000 if str(key).lower().endswith(("_m", "metres", "meters")) else 1)
-        for key, value in entry.items()
-        if isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and str(key).lower() not in _ORDER
-    ]
-    texts = [
-        value.strip().lower() for value in entry.values() if isinstance(value, str)
-    ]
-    ways = [_SHORT.get(text, text) for text in texts if _SHORT.get(text, text) in UNIT]
+    numbers: list[float] = []
+    distances: list[str] = []
+    ways: list[str] = []
+    for key, value in entry.items():
+        if isinstance(value, str):
+            text = value.strip().lower()
+            way = _SHORT.get(text, text)
+            if way in UNIT:
+                ways.append(way)
+            if RE.distance.match(text):
+                distances.append(text)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            name = str(key).lower()
+            in_metres = name.endswith(("_m", "metres", "meters"))
+            if name not in _ORDER:
+                numbers.append(value / (1000 if in_metres else 1))
     if len(numbers) == len(ways) == 1:
         return Leg(numbers[0], ways[0])
-    legs = read_legs(
-        _in_kilometres(
-            ", ".join([*(text for text in texts if RE.distance.match(text)), *ways])
-        ),
-        (),
-    )
+    legs = read_legs(_in_kilometres(", ".join([*distances, *ways])), ())
     return legs[0] if len(legs) == 1 else Leg()
 
 
@@ -529,12 +534,9 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
 def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
     """Return a repeated route once, without trailing legs that cannot be walked."""
     complete = [n for n, leg in enumerate(telling) if leg.whole]
-    legs = [
-        leg
-        for leg in telling[: complete[-1] + 1 if complete else 0]
-        if leg.whole or leg.way is not None
-    ]
-    moves = [(leg.km, leg.way) for leg in legs]
+    size = complete[-1] + 1 if complete else 0
+    legs = [leg for leg in telling[:size] if leg.whole or leg.way is not None]
+    moves = list(map(_move, legs))
     # no answer repeats a route more often
     for times in range(2, 5):
         size, remainder = divmod(len(moves), times)
@@ -544,13 +546,11 @@ def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    parts_of_legs = (
-        (f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?")
-        for leg in legs[:20]
-    )
-    return "; ".join(
-        f"{km} km {direction} to {goal}" for km, direction, goal in parts_of_legs
-    )
+    texts: list[str] = []
+    for leg in legs[:20]:
+        km = f"{leg.km:g}" if leg.km is not None else "?"
+        texts.append(f"{km} km {leg.way or '?'} to {leg.goal or '?'}")
+    return "; ".join(texts)
 
 
 def _point_text(point: Point) -> str:
@@ -604,27 +604,24 @@ class LiesAt(Ruled, Struct, frozen=True):
             match = RE.a_distance.search(plain)
             if match and doubt_about(plain, Mention(*match.span(), "")):
                 continue
-            legs = [
-                leg
-                for leg in read_legs(sentence, places)
-                if leg.km is not None and leg.way is not None
-            ]
-            both = len(places) > 1 and all(
-                space_delimited(place) in spaced for place in places
-            )
+            legs: list[Leg] = []
+            for leg in read_legs(sentence, places):
+                if leg.km is not None and leg.way is not None:
+                    legs.append(leg)
+            names = map(space_delimited, places)
+            both = len(places) > 1 and all(name in spaced for name in names)
             concludes = both or RE.concludes.search(spaced) is not None
             pairs += [(sentence, legs)] if legs else []
             best += [(sentence, legs)] if len(legs) == 1 and concludes else []
         sentence, legs = (best or pairs or [("", [])])[-1]
-        start, goal = (
-            re.escape(" ".join(plain_words(place))) or "$^" for place in self.places
-        )
+        start, goal = map(_place_pattern, self.places)
         if self.follows_own_rules and _is_exchanged(sentence, start, goal):
-            legs = [
-                structs.replace(leg, way=_OPPOSITE.get(leg.way or "", leg.way))
-                for leg in legs
-            ]
+            legs = list(map(_turned_round, legs))
         return sentence, legs
+
+
+def _place_pattern(place: str) -> str:
+    return re.escape(" ".join(plain_words(place))) or "$^"
 
 
 def _may_tell(sentence: str) -> bool:

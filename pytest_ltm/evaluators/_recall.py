@@ -110,18 +110,15 @@ class RecallsFacts(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        recollections = [
-            Recollection(text, answer_at(self.questions, place))
-            for place, text in enumerate(self.expected)
-        ]
-        parts = [
-            _recall_part(
-                answer_at(answers, place),
-                recollection,
-                recollections[:place] + recollections[place + 1 :],
-            )
-            for place, recollection in enumerate(recollections)
-        ]
+        recollections: list[Recollection] = []
+        for place, text in enumerate(self.expected):
+            question = answer_at(self.questions, place)
+            recollections.append(Recollection(text, question))
+        parts: list[RuleCheck] = []
+        for place, recollection in enumerate(recollections):
+            rivals = recollections[:place] + recollections[place + 1 :]
+            answer = answer_at(answers, place)
+            parts.append(_recall_part(answer, recollection, rivals))
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
@@ -146,11 +143,10 @@ def _recall_part(
             recollection_keys(recollection.question)
         )
         # mostly a list with several other things: the answer has not chosen
-        strange = {
-            item
-            for item in short_items(text)
-            if not set(recollection_keys(item)) & known_keys
-        }
+        strange: set[str] = set()
+        for item in short_items(text):
+            if known_keys.isdisjoint(recollection_keys(item)):
+                strange.add(item)
         hedged = (
             prove(text, (recollection.expected,), question=recollection.question).state
             == "hedges"
@@ -192,11 +188,10 @@ def _claimed_of(
     known_text = f"{recollection.question} {recollection.expected}"
     sentences = []
     for start, part in iter_sentences(text):
-        spots = [
-            word
-            for word in RE.word.finditer(part)
-            if recollection.needed & keys_of_word(word[0])
-        ]
+        spots: list[re.Match[str]] = []
+        for word in RE.word.finditer(part):
+            if recollection.needed & keys_of_word(word[0]):
+                spots.append(word)
         if spots:
             where = Mention(start + spots[0].start(), start + spots[-1].end(), "")
         else:
@@ -246,13 +241,13 @@ class RecallsSteps(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        parts = [
-            self._part(place, answer_at(answers, place))
-            for place in range(len(self.expected))
-        ]
-        text_parts = [
-            part for place, part in enumerate(parts) if not self._asks_number(place)
-        ]
+        parts: list[RuleCheck] = []
+        text_parts: list[RuleCheck] = []
+        for place in range(len(self.expected)):
+            part = self._part(place, answer_at(answers, place))
+            parts.append(part)
+            if not self._asks_number(place):
+                text_parts.append(part)
         if (
             self.follows_own_rules
             and text_parts
@@ -272,36 +267,32 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 
         def numerals(text: str) -> list[Mention]:
             """Return the mentions of numbers in a normalized text, in digits or in one word."""
-            pairs = (
-                (match.span(), "".join(words_with_digits([match[0]])))
-                for match in RE.word.finditer(text)
-            )
-            return [
-                Mention(*span, number) for span, number in pairs if number.isdecimal()
-            ]
+            mentions: list[Mention] = []
+            for match in RE.word.finditer(text):
+                number = "".join(words_with_digits([match[0]]))
+                if number.isdecimal():
+                    mentions.append(Mention(match.start(), match.end(), number))
+            return mentions
 
         if self._asks_number(place):
             # The numbers that the answer gives to steps; all numbers, if it labels
             # none.
             answer_words = list(words_with_digits(plain_words(answer)))
-            places = [
-                place for place, word in enumerate(answer_words) if word.isdecimal()
-            ]
-            labelled = {
-                answer_words[n]
-                for n in places
-                if _LABELS.intersection(answer_words[max(n - 1, 0) : n])
-                or answer_words[n + 1 : n + 2] == ["step"]
-            }
-            numbers = labelled or {answer_words[n] for n in places}
-            is_only = numbers == {expected}
+            numbers: set[str] = set()
+            labelled: set[str] = set()
+            for n, word in enumerate(answer_words):
+                if not word.isdecimal():
+                    continue
+                numbers.add(word)
+                if _LABELS.intersection(
+                    answer_words[max(n - 1, 0) : n]
+                ) or answer_words[n + 1 : n + 2] == ["step"]:
+                    labelled.add(word)
+            is_only = (labelled or numbers) == {expected}
             ok = is_only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
-        rivals = [
-            Recollection(step)
-            for step in self.steps or self.expected
-            if step != expected
-        ]
+        steps = self.steps or self.expected
+        rivals = [Recollection(step) for step in steps if step != expected]
         return _recall_part(
             answer, Recollection(expected, question), rivals, without=RE.label
         )
@@ -426,13 +417,12 @@ class RecallsJoke(Ruled, Struct, frozen=True):
             last_word(answer, lambda passage: max(self._strengths(passage)) >= _CLEAR)
         )
         jokes = [content_stems(joke) for joke in (self.joke, *self.others)]
-        text = trim_flood(
-            text,
-            lambda part: any(
-                len(content_stems(part) & joke) >= _CLEAR_WORDS for joke in jokes
-            ),
-        )
-        recalled, *rivals = self._strengths(text)
+
+        def may_tell(part: str) -> bool:
+            stems = content_stems(part)
+            return any(len(stems & joke) >= _CLEAR_WORDS for joke in jokes)
+
+        recalled, *rivals = self._strengths(trim_flood(text, may_tell))
         rival = max(rivals, default=0.0)
         if recalled >= _CLEAR and rival >= _CLEAR:
             value = 0.0
@@ -459,30 +449,18 @@ class RecallsJoke(Ruled, Struct, frozen=True):
             reason = "remembers only part of the joke"
             sure = False
         if sure and max(recalled, rival) < _HINT:
-            # a sentence that is not an excuse, and says more than that there was a
-            # joke, may paraphrase one
-            sure = not any(
-                {
-                    word
-                    for word in content_stems(sentence) - _TALK - _IDLE
-                    if not word.isdigit()
-                }
-                and not (
-                    refuses_answer(sentence)
-                    or RE.courtesies.search(" ".join(plain_words(sentence)))
-                )
-                for sentence in split_sentences(answer)
-            )
+            sure = not any(map(_may_paraphrase, split_sentences(answer)))
         return value, reason, sure
 
     def _strengths(self, text: str) -> list[float]:
         """Return how strongly a text matches the joke, then each of the others."""
         texts = frozenset(word_stem(word) for word in plain_words(text))
         jokes = (self.joke, *self.others)
-        return [
-            _joke_strength(joke, [j for j in jokes if j != joke], text, texts)
-            for joke in jokes
-        ]
+        strengths: list[float] = []
+        for joke in jokes:
+            rivals = [rival for rival in jokes if rival != joke]
+            strengths.append(_joke_strength(joke, rivals, text, texts))
+        return strengths
 
     def _claimed(self, text: str) -> str:
         """Return a text without jokes that it denies or does not know, and sentences that begin with a denial."""
@@ -496,11 +474,11 @@ class RecallsJoke(Ruled, Struct, frozen=True):
                 if RE.denies.search(sentence_before):
                     denied = (start - len(sentence_before), end)
                     plainly = blank_out(plainly, [denied])
-        return " ".join(
-            part
-            for part in split_sentences(plainly)
-            if not RE.denies.match(part.lstrip("\"'*> -"))
-        )
+        claims: list[str] = []
+        for sentence in split_sentences(plainly):
+            if not RE.denies.match(sentence.lstrip("\"'*> -")):
+                claims.append(sentence)
+        return " ".join(claims)
 
 
 _JOKES = "jokes/2"
@@ -551,6 +529,14 @@ _LONGEST_STEP = 60
 # The share of the expected words in a sentence that has one of them exchanged.
 _SAME_STEP = 0.6
 _ARTICLES = {"a", "an", "the"}
+
+
+def _may_paraphrase(sentence: str) -> bool:
+    """Return whether a sentence is not an excuse, and says more than that there was a joke."""
+    stems = content_stems(sentence) - _TALK - _IDLE
+    if all(stem.isdigit() for stem in stems) or refuses_answer(sentence):
+        return False
+    return not RE.courtesies.search(" ".join(plain_words(sentence)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -634,15 +620,14 @@ class Recollection:
         """Return whether an answer says enough: all needed numbers, and part of everything joined by "and"."""
         # most of the words suffice, but a number must be exact
         numbers = {key for key in self.needed if key.isdecimal()}
-        joined = (
-            self.needed.intersection(recollection_keys(part))
-            for part in RE.and_word.split(self.expected)
-        )
-        is_complete = numbers <= texts and all(part & texts for part in joined if part)
+        if not numbers <= texts:
+            return False
+        for part in RE.and_word.split(self.expected):
+            keys = self.needed.intersection(recollection_keys(part))
+            if keys and keys.isdisjoint(texts):
+                return False
         # two words are both needed, of more words half: people rephrase the rest
-        return is_complete and self.share(texts) >= (
-            1 if len(self.needed) <= 2 else 0.5
-        )
+        return self.share(texts) >= (1 if len(self.needed) <= 2 else 0.5)
 
 
 def is_recalled(

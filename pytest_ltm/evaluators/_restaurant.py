@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import zip_longest
 from typing import ClassVar, Literal
 
 from msgspec import Struct, structs
@@ -97,11 +99,22 @@ class Menu(Struct, frozen=True, dict=True):
     @cached_property
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
         """The names of the dishes by their first word, the longest first."""
-        entries: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
-        pairs = [(name, item) for item in self.items for name in item.names]
-        for name, item in sorted(pairs, key=lambda entry: -len(entry[0])):
-            entries.setdefault(name[0], []).append((name, item))
-        return entries
+        entries_by_word: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
+        for item in self.items:
+            for name in item.names:
+                entries_by_word.setdefault(name[0], []).append((name, item))
+        for entries in entries_by_word.values():
+            entries.sort(key=lambda entry: -len(entry[0]))
+        return entries_by_word
+
+    def entry_at(
+        self, words: Sequence[str], position: int
+    ) -> tuple[tuple[str, ...], Dish] | None:
+        """Return the longest name of a dish that begins at a word, and the dish."""
+        for name, dish in self.by_first_word.get(words[position], ()):
+            if tuple(words[position : position + len(name)]) == name:
+                return name, dish
+        return None
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -140,18 +153,14 @@ class Menu(Struct, frozen=True, dict=True):
 
     def named_in_full(self, text: str) -> tuple[str, ...]:
         """Return the dishes that a text names in full, in the order of the menu."""
-        return tuple(
-            name
-            for name in self.dishes
-            if space_delimited(name) in space_delimited(text)
-        )
+        delimited = space_delimited(text)
+        return tuple(name for name in self.dishes if space_delimited(name) in delimited)
 
     def is_printed(self, text: str) -> bool:
         """Return whether a text is an item of the menu or a part of one."""
-        return any(
-            space_delimited(text) in space_delimited(name)
-            for name in (*self.dishes, *self.drinks)
-        )
+        delimited = space_delimited(text)
+        names = (*self.dishes, *self.drinks)
+        return any(delimited in space_delimited(name) for name in names)
 
     @cached_property
     def long_words(self) -> dict[str, set[str]]:
@@ -173,19 +182,15 @@ class Menu(Struct, frozen=True, dict=True):
                 or word_stem(word) in self.vocabulary
             ):
                 return word
-            within = range(1, _SPELLED - 1)
-            # in a name of five letters only a missing letter is corrected: with a wrong
-            # one it is another word
-            candidates = {
-                name
-                for name in names
-                if len(name) == _SPELLED
-                and word in [name[:n] + name[n + 1 :] for n in within]
-            }
-            return min(
-                candidates.union(name for name in names if is_misspelt(word, name)),
-                default=word,
-            )
+            candidates = set()
+            for name in names:
+                # in a name of five letters only a missing letter is corrected: with a
+                # wrong one it is another word
+                if is_misspelt(word, name) or (
+                    len(name) == _SPELLED and _lacks_letter(word, name)
+                ):
+                    candidates.add(name)
+            return min(candidates, default=word)
 
         return " ".join(map(correct, plain_words(text)))
 
@@ -200,26 +205,28 @@ class Menu(Struct, frozen=True, dict=True):
         stems = frozenset(map(word_stem, words_before))
         short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
         # a word that many dishes share picks none of them: "salad"
-        rare = any(
-            sum(word in name for name in short) <= 3
-            for word in stems - self.section_stems
-        )
+        counts = Counter[str]()
+        for name in short:
+            counts.update(name)
+        rare = any(counts[stem] <= 3 for stem in stems - self.section_stems)
         if not rare or stems <= _PREPARED:
             return None
-        fitting = (
-            item for item, name in zip(self.items, short, strict=True) if stems <= name
-        )
-        return next(
-            (
-                item.name
-                for item in fitting
-                if item.stems.issuperset(map(word_stem, after))
-            ),
-            None,
-        )
+        stems_after = set(map(word_stem, after))
+        for item, name in zip(self.items, short, strict=True):
+            if stems <= name and stems_after <= item.stems:
+                return item.name
+        return None
 
 
 _SPELLED = 5
+
+
+def _lacks_letter(word: str, name: str) -> bool:
+    """Return whether a word is a name without one of its inner letters."""
+    inner = range(1, len(name) - 1)
+    return word in [name[:n] + name[n + 1 :] for n in inner]
+
+
 # A way of preparing a dish does not name one.
 _PREPARED = frozenset(map(word_stem, LEXICON.words("restaurant prepared")))
 
@@ -328,11 +335,17 @@ def read_order(reply: str, menu: Menu) -> Order:
         asked_dishes += reading.dishes if cued or reading.bare or has_chosen else []
     likely = mentioned.dishes or mentioned.drinks if mentioned else []
     return Order(
-        *(
-            tuple(dict.fromkeys(names))
-            for names in (dishes, strange, drinks, asked_dishes, liked, likely)
-        )
+        tuple(dishes),
+        _without_repeats(strange),
+        _without_repeats(drinks),
+        _without_repeats(asked_dishes),
+        _without_repeats(liked),
+        _without_repeats(likely),
     )
+
+
+def _without_repeats(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, bool]]:
@@ -370,21 +383,18 @@ class _Reading:
         self.strange: list[str] = []
         remaining_words = self._mentions(list(sentence))
         self.drinks = self._drinks(remaining_words)
-        ordered = [
-            item
-            for item in self.menu.items
-            if item.name in self.dishes or item.name in self.before
-        ]
-        known_stems = frozenset[str]().union(*(item.stems for item in ordered))
+        known_stems: set[str] = set()
+        for item in self.menu.items:
+            if item.name in self.dishes or item.name in self.before:
+                known_stems |= item.stems
         strange: list[str] = []
         foods_named = menu.vocabulary - known_stems
         drinking = menu.drink_words | DRINK_ADJECTIVES
         for run, aside in _food_runs(remaining_words):
-            foods = [
-                word
-                for word in run
-                if word_stem(word) in foods_named and word not in drinking
-            ]
+            foods: list[str] = []
+            for word in run:
+                if word_stem(word) in foods_named and word not in drinking:
+                    foods.append(word)
             called = [] if aside else self._called(run, foods)
             self.dishes += called
             strange += [] if called else foods
@@ -393,15 +403,15 @@ class _Reading:
             not (known_stems or self.dishes) or sided or len(set(strange)) >= 2
         ):
             self.strange.append(" ".join(strange))
-        drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
-        called_stems = frozenset[str]().union(
-            *(item.stems for item in menu.items if item.name in self.dishes)
-        )
+        called_stems: set[str] = set()
+        for item in menu.items:
+            if item.name in self.dishes:
+                called_stems |= item.stems
         # words that add nothing to an order
-        small = FILLERS | DRINK_ADJECTIVES | LEXICON.words("restaurant small") | drinks
-        self.bare = all(
-            word in small or word_stem(word) in called_stems for word in remaining_words
-        )
+        small = FILLERS | DRINK_ADJECTIVES | LEXICON.words("restaurant small")
+        small = small.union(["|"], " ".join(self.drinks).split())
+        other_words = (word for word in remaining_words if word not in small)
+        self.bare = called_stems.issuperset(map(word_stem, other_words))
         self.plain = not RE.no_order.search(" ".join(remaining_words))
         # a guest who wavers between two dishes has ordered neither
         if "or" in sentence and (
@@ -414,19 +424,12 @@ class _Reading:
         other_words: list[str] = []
         position = 0
         while position < len(sentence):
-            entries = self.menu.by_first_word.get(sentence[position], ())
-            name, item = next(
-                (
-                    entry
-                    for entry in entries
-                    if tuple(sentence[position : position + len(entry[0])]) == entry[0]
-                ),
-                ((), None),
-            )
-            if item is None:
+            entry = self.menu.entry_at(sentence, position)
+            if entry is None:
                 other_words.append(sentence[position])
                 position += 1
                 continue
+            name, item = entry
             position += len(name)
             form = "".join(sentence[position : position + 1])
             last = "".join(other_words[-1:])
@@ -452,8 +455,9 @@ class _Reading:
             # a word
             while position < len(sentence):
                 word, *after = sentence[position : position + 4]
-                linked = word in _LINKS and any(
-                    word_stem(n) in item.stems and n not in _LINKS for n in after
+                contents = [follower for follower in after if follower not in _LINKS]
+                linked = word in _LINKS and not item.stems.isdisjoint(
+                    map(word_stem, contents)
                 )
                 if word_stem(word) not in item.stems and not linked:
                     break
@@ -477,9 +481,7 @@ class _Reading:
             refused = refused or (not runs[-1] and _is_refused(words[:place]))
             if not refused:
                 runs[-1].append(word)
-        return [
-            " ".join(run) for run in runs if any(word in drink_words for word in run)
-        ]
+        return [" ".join(run) for run in runs if not drink_words.isdisjoint(run)]
 
     def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
         """Return the dish that a run of words means, else the dish that each word means; [] if neither is found."""
@@ -488,12 +490,13 @@ class _Reading:
         dish = self.menu.find_dish(words_before, frozenset(foods) - words_before)
         if dish:
             return [dish]
-        single = [
-            self.menu.find_dish(frozenset((word,)), frozenset()) for word in foods
-        ]
-        if all(single):
-            return [name for name in single if name]
-        return []
+        dishes = []
+        for word in foods:
+            dish = self.menu.find_dish(frozenset((word,)), frozenset())
+            if dish is None:
+                return []
+            dishes.append(dish)
+        return dishes
 
 
 def _food_runs(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
@@ -561,9 +564,8 @@ def orders_drink(reply: str, menu: Menu) -> Stage:
             f"orders {order.asked[0]!r} where only a drink was asked for",
             order.asked,
         )
-    drinks = order.drinks or tuple(
-        name for name in order.liked if name not in menu.dishes
-    )
+    liked_drinks = tuple(name for name in order.liked if name not in menu.dishes)
+    drinks = order.drinks or liked_drinks
     if not drinks:
         return Stage(False, "orders no drink", sure=not text)
     if _is_undecided(reply, menu):
@@ -598,9 +600,8 @@ def orders_dish(
     if dishes:
         reason = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
         return Stage(bool(new), reason, new or dishes, sure=bool(new))
-    likely = tuple(
-        dish for dish in order.likely if dish in menu.dishes and dish not in excluded
-    )
+    allowed = set(menu.dishes) - excluded
+    likely = tuple(dish for dish in order.likely if dish in allowed)
     if len(likely) == 1 and RE.perhaps.search(reply):
         return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
     return Stage(False, "orders no dish", sure=not plain_words(reply))
@@ -623,12 +624,8 @@ def notices_mix_up(
         return Stage(True, f"says {match[0]!r}")
     reply_stems = _stems(reply)
     brought = _stems(served)
-    own_stems = {
-        word_stem(word)
-        for dish in ordered
-        for word in plain_words(dish)
-        if word not in FILLERS
-    } - brought
+    dish_words = set(plain_words(" ".join(ordered))) - FILLERS
+    own_stems = set(map(word_stem, dish_words)) - brought
     if not RE.pleased.search(text):
         if own_stems & reply_stems and (
             RE.insists.search(text) or RE.not_this.search(text)
@@ -680,11 +677,8 @@ def recalls_drink(
     reply_stems = _stems(reply)
     for drink in drinks:
         # words shared by many drinks do not identify one
-        drink_stems = {
-            word_stem(word)
-            for word in plain_words(drink)
-            if word not in FILLERS | LEXICON.words("restaurant vague")
-        }
+        vague_words = FILLERS | LEXICON.words("restaurant vague")
+        drink_stems = set(map(word_stem, set(plain_words(drink)) - vague_words))
         if drink_stems and len(drink_stems & reply_stems) * 3 >= len(drink_stems) * 2:
             rivals = [rival for rival in served if not drink_stems <= _stems(rival)]
             settled = committed_values(
@@ -723,11 +717,10 @@ def _drinks_in(
     text: str, drink_stems: set[str], rivals: Sequence[str]
 ) -> list[Mention]:
     """Return the mentions of the guest's drink, by most of its words in a row, and of rivals by name."""
-    mentions = [
-        Mention(*spot, rival)
-        for rival in rivals
-        for spot in phrase_positions(text, rival)
-    ]
+    mentions: list[Mention] = []
+    for rival in rivals:
+        for start, end in phrase_positions(text, rival):
+            mentions.append(Mention(start, end, rival))
     own_stems = drink_stems - _stems(" ".join(rivals))
     run: list[re.Match[str]] = []
     for word in [*RE.word.finditer(text), None]:
@@ -757,10 +750,10 @@ def _out_of_role(reply: str) -> str:
         return "does not play a guest: speaks of being a machine"
     if RE.serves.search(text):
         return "does not play a guest: speaks as the waiter"
-    speaks = (
-        reply[: match.start()].strip() for match in RE.other_speaker.finditer(reply)
-    )
-    return "speaks the waiter's part as well" if any(speaks) else ""
+    for match in RE.other_speaker.finditer(reply):
+        if reply[: match.start()].strip():
+            return "speaks the waiter's part as well"
+    return ""
 
 
 class PlaysGuest(Ruled, Struct, frozen=True):
@@ -810,22 +803,20 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             )
         if len(passed) < len(STAGES) and all(stage.ok is not False for stage in passed):
             passed.append(Stage(False, "was not reached"))
-        decided = [
-            n
-            for n in range(len(STAGES))
-            if n >= len(passed) or passed[n].ok is not None
-        ]
-        checks = tuple(
-            Check(STAGES[n], n < len(passed) and bool(passed[n].ok)) for n in decided
-        )
-        if len(decided) < len(STAGES):
-            left_out = f"; {len(STAGES) - len(decided)} left out, as it cannot be told"
+        checks: list[Check] = []
+        for name, stage in zip_longest(STAGES, passed):
+            if stage is None:
+                checks.append(Check(name, False))
+            elif stage.ok is not None:
+                checks.append(Check(name, stage.ok))
+        if len(checks) < len(STAGES):
+            left_out = f"; {len(STAGES) - len(checks)} left out, as it cannot be told"
         else:
             left_out = ""
         score = Score(
-            sum(check.ok for check in checks) / len(decided),
+            sum(check.ok for check in checks) / len(checks),
             f"stage {len(passed)}: {passed[-1].reason}{left_out}",
-            checks=checks,
+            checks=tuple(checks),
             rule=_visit_rule(passed),
             evidence=evidence_snippet(
                 answer_at(answers, min(len(passed), len(answers)) - 1)
@@ -846,17 +837,13 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             return stage
         fancied_words = set(plain_words(self.fancies))
         reply_words = set(plain_words(reply))
-        for item_words in (
-            (set(plain_words(item)) for item in stage.items or (reply,))
-            if n == 0
-            else ()
-        ):
+        for item in (stage.items or (reply,)) if n == 0 else ():
+            item_words = set(plain_words(item))
             # the ingredient must be in the drink's name, or in the name of the drink on
             # the menu that it means
-            is_meant = any(
-                fancied_words | item_words <= set(plain_words(name))
-                for name in self.menu.drinks
-            )
+            wanted_words = fancied_words | item_words
+            drinks = map(plain_words, self.menu.drinks)
+            is_meant = any(wanted_words.issubset(drink_words) for drink_words in drinks)
             if not (
                 fancied_words <= item_words
                 or (is_meant and fancied_words <= reply_words)
@@ -868,10 +855,9 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             rf"\b(?:without|no|not|hold|minus|skip|leave)\b[^.]*\b{self.avoids}\b",
             reply.lower(),
         )
-        comes_with_it = self.avoids and any(
-            word_stem(self.avoids) in _stems(dish) for dish in stage.items
-        )
-        if n in {1, 2} and comes_with_it and not spared:
+        avoided_stem = word_stem(self.avoids)
+        comes_with_it = any(avoided_stem in _stems(dish) for dish in stage.items)
+        if n in {1, 2} and self.avoids and comes_with_it and not spared:
             return structs.replace(
                 stage, ok=False, reason=f"orders what comes with {self.avoids}"
             )
@@ -924,17 +910,13 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         waiter_text = answer_at(self.waiter, n) or "(not known)"
         match n:
             case 0:
-                menus = (self.menu.drinks, self.menu.dishes)
-                drinks, dishes = (
-                    "\n".join(f"- {name}" for name in names) for names in menus
-                )
                 return _judged_stage(
                     judge,
                     stage,
                     "restaurant-drink",
                     said=waiter_text,
-                    drinks=drinks,
-                    dishes=dishes,
+                    drinks=_bullet_list(self.menu.drinks),
+                    dishes=_bullet_list(self.menu.dishes),
                 )
             case 1 | 2:
                 excluded = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
@@ -956,6 +938,10 @@ def _visit_rule(stages: Sequence[Stage]) -> str:
     )
 
 
+def _bullet_list(names: Sequence[str]) -> str:
+    return "\n".join(f"- {name}" for name in names)
+
+
 def _judged_stage(
     judge: Judge,
     stage: Stage,
@@ -968,9 +954,8 @@ def _judged_stage(
     if choices is not None:
         numbers = [str(i) for i in range(1, len(choices) + 1)]
         graded_prompt = structs.replace(prompt, grades=(*numbers, prompt.fail))
-        parts["dishes"] = "\n".join(
-            f"{i}. {dish}" for i, dish in zip(numbers, choices, strict=True)
-        )
+        lines = [f"{i}. {dish}" for i, dish in enumerate(choices, 1)]
+        parts["dishes"] = "\n".join(lines)
     decision = ask_judge(judge, graded_prompt, answer=stage.said, **parts)
     stage = structs.replace(stage, judged=prompt.id)
     if isinstance(decision, Unscored):

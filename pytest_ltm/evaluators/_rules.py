@@ -138,20 +138,18 @@ class Ruled:
     ) -> Score:
         """Return the product of the shares of the named parts that have checks among the rows."""
         named_rows = list(rows)
-        parts = [
-            (name, [row.as_check for of, row in named_rows if of == name])
-            for name in names
-        ]
+        all_checks: list[Check] = []
         value = 1.0
         upper = 1.0
         shares = []
-        for name, checks in parts:
+        for name in names:
+            checks = [row.as_check for of, row in named_rows if of == name]
+            all_checks += checks
             if checks:
                 passed = sum(check.ok for check in checks)
                 value *= passed / len(checks)
                 upper *= sum(check.ok or check.open for check in checks) / len(checks)
                 shares.append(f"{passed} of {len(checks)} {name}")
-        all_checks = [check for _, checks in parts for check in checks]
         missed = next(
             (row.answer for _, row in named_rows if row.answer and not row.ok), ""
         )

@@ -93,22 +93,14 @@ class KnowsSources(Ruled, Struct, frozen=True):
                 sentences.append(
                     f"{group}: {sum(proven[place] for place in places)} of {len(places)}"
                 )
-                checks += [
-                    Check(
-                        f"{group}: {self.expected[place] or 'the own pick'}",
-                        proven[place],
-                        right[place] is None,
-                    )
-                    for place in places
-                ]
-        missed = next(
-            (
-                answer_at(answers, n)
-                for n, ok in enumerate(right)
-                if not ok and self.asked[n] != PICK
-            ),
-            "",
-        )
+            for place in places:
+                label = f"{group}: {self.expected[place] or 'the own pick'}"
+                checks.append(Check(label, proven[place], right[place] is None))
+        missed = ""
+        for place, ok in enumerate(right):
+            if not ok and self.asked[place] != PICK:
+                missed = answer_at(answers, place)
+                break
         number = max(len(earned), 1)
         left_open = (sum(upper) - sum(earned)) / number
         return self.score(
@@ -116,9 +108,10 @@ class KnowsSources(Ruled, Struct, frozen=True):
         )
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
-        counts = Counter(
-            self.expected[place] for place in places if self.asked[place] in (WHO, SURE)
-        )
+        counts = Counter[str]()
+        for place in places:
+            if self.asked[place] in (WHO, SURE):
+                counts[self.expected[place]] += 1
         # these questions name the possible answers: a constant answer is right as often
         # as it is expected
         free = max(counts.values()) if len(counts) > 1 else 0
@@ -138,27 +131,17 @@ class KnowsSources(Ruled, Struct, frozen=True):
         if kind == PICK or (pick >= 0 and not picked):
             return False
         # a question from the agent is not an answer
-        sentences = [
-            sentence
-            for sentence in split_sentences(answer_at(answers, place))
-            if not sentence.rstrip().endswith("?")
-        ]
+        sentences: list[str] = []
+        for sentence in split_sentences(answer_at(answers, place)):
+            if not sentence.rstrip().endswith("?"):
+                sentences.append(sentence)
         answer = "".join(sentences)
-        answer_sentences = {
-            " ".join(plain_words(part))
-            for text in (*sentences, answer)
-            for part in split_sentences(RE.quoted.sub(" ", text))
-        }
-        told_sentences = {
-            " ".join(plain_words(part))
-            for text in self.told
-            for part in split_sentences(text)
-        }
+        unquoted = [RE.quoted.sub(" ", text) for text in (*sentences, answer)]
         # repeating a message outside quotation marks does not answer; five equal words
         # are no coincidence
-        if recites_messages(answer) or any(
-            len(part.split()) >= 5 for part in answer_sentences & told_sentences
-        ):
+        repeated = _wordings(unquoted) & _wordings(self.told)
+        copied = any(len(wording.split()) >= 5 for wording in repeated)
+        if copied or recites_messages(answer):
             return False
         if kind == WHEN:
             return names_day(answer, expected)
@@ -196,6 +179,15 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
     return texts.pop() if len(texts) == 1 else ""
 
 
+def _wordings(texts: Iterable[str]) -> set[str]:
+    """Return the words of each sentence of the texts."""
+    wordings: set[str] = set()
+    for text in texts:
+        for sentence in split_sentences(text):
+            wordings.add(" ".join(plain_words(sentence)))
+    return wordings
+
+
 def _named_persons(answer: str) -> set[str]:
     """Return which of USER and AGENT an answer names as the speaker."""
     conclusion = last_word(
@@ -206,10 +198,8 @@ def _named_persons(answer: str) -> set[str]:
         return {alone}
     if RE.somebody.search(text) or RE.cannot_say.search(text):
         return set()
-    return {
-        mention.value
-        for mention in asserted_mentions(text, _said_by_mentions, formerly=True)
-    }
+    mentions = asserted_mentions(text, _said_by_mentions, formerly=True)
+    return {mention.value for mention in mentions}
 
 
 def _said_by_mentions(text: str) -> list[Mention]:
@@ -239,12 +229,11 @@ def _how_sure(answer: str) -> str:
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     # "I never said I was sure": the denial comes shortly before the phrase
-    mentions = [
-        mention
-        for mention in _kind_mentions(text, kinds)
-        if not RE.never.search(text[max(0, mention.start - 50) : mention.start])
-    ]
-    levels = {found.value for found in mentions}
+    mentions: list[Mention] = []
+    for mention in _kind_mentions(text, kinds):
+        if not RE.never.search(text[max(0, mention.start - 50) : mention.start]):
+            mentions.append(mention)
+    levels = {mention.value for mention in mentions}
     remainder = _blank_out(text, [pattern for _, pattern in kinds])
     shrugs = tells_nothing(remainder) or RE.shrugs.match(" ".join(plain_words(text)))
     if not mentions or shrugs or (len(levels) > 1 and RE.or_word.search(text)):

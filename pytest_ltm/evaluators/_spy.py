@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import ClassVar
@@ -47,16 +47,15 @@ class DecodesMessages(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of messages decoded in the last answer."""
         answer = self.read_last(answers)
-        ours = {keyword for group in self.expected for keyword in group}
+        ours = set(chain.from_iterable(self.expected))
         if not self.follows_own_rules:
-            decoded = [
-                any(_has_exactly(answer, word) for word in group)
-                for group in self.expected
-            ]
-            other_words = (
-                word for group in self.others for word in group if word not in ours
-            )
-            strange = [word for word in other_words if _has_exactly(answer, word)]
+            decoded: list[bool] = []
+            for group in self.expected:
+                decoded.append(any(_has_exactly(answer, word) for word in group))
+            strange: list[str] = []
+            for word in chain.from_iterable(self.others):
+                if word not in ours and _has_exactly(answer, word):
+                    strange.append(word)
             return self._decoded(answer, decoded, strange, min(len(strange), 1))
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
@@ -95,29 +94,22 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return the groups that a text claims, by their first keywords."""
-        by_group = {
-            group: _keyword_mentions(text, group)
-            for group in (*self.expected, *self.others)
-        }
-        own_spots = [spot for group in self.expected for spot in by_group[group]]
-        rivals = list(chain.from_iterable(by_group.values()))
+        by_group: dict[tuple[str, ...], list[Mention]] = {}
+        for group in (*self.expected, *self.others):
+            by_group[group] = _keyword_mentions(text, group)
+        own_spots: list[Mention] = []
+        for group in self.expected:
+            own_spots += by_group[group]
+        spots = list(chain.from_iterable(by_group.values()))
         claimed: dict[str, None] = {}
 
-        def gaps(keyword: Mention, neighbours: Iterable[Mention]) -> list[str]:
-            """Return the text between a keyword and each neighbour near enough to share its sentence."""
-            near = (
-                neighbour
-                for neighbour in neighbours
-                if abs(keyword.start - neighbour.start) < 120
-            )
-            return [
-                text[
-                    min(keyword.end, neighbour.end) : max(
-                        keyword.start, neighbour.start
-                    )
-                ]
-                for neighbour in near
-            ]
+        def gaps(keyword: Mention, neighbours: Iterable[Mention]) -> Iterator[str]:
+            """Yield the text between a keyword and each neighbour near enough to share its sentence."""
+            for neighbour in neighbours:
+                if abs(keyword.start - neighbour.start) < 120:
+                    start = min(keyword.end, neighbour.end)
+                    end = max(keyword.start, neighbour.start)
+                    yield text[start:end]
 
         for group in groups:
             for spotted in by_group[group]:
@@ -134,22 +126,13 @@ class DecodesMessages(Ruled, Struct, frozen=True):
                 )
                 # of two alternatives neither counts, unless they are synonyms: "a pick
                 # or a skeleton key"
-                torn = is_alternative(text, spotted) and (
-                    RE.torn.search(sentence_around(text, spotted.start, spotted.end))
-                    or any(
-                        map(
-                            RE.or_word.fullmatch,
-                            gaps(
-                                spotted,
-                                (
-                                    rival
-                                    for rival in rivals
-                                    if rival.value != spotted.value
-                                ),
-                            ),
-                        )
+                torn = False
+                if is_alternative(text, spotted):
+                    sentence = sentence_around(text, spotted.start, spotted.end)
+                    rivals = [spot for spot in spots if spot.value != spotted.value]
+                    torn = RE.torn.search(sentence) is not None or any(
+                        map(RE.or_word.fullmatch, gaps(spotted, rivals))
                     )
-                )
                 if not (denied or detail or torn):
                     claimed[group[0]] = None
         return claimed
@@ -207,11 +190,13 @@ def _forms_pattern(forms: tuple[str, ...]) -> re.Pattern[str]:
 @cache
 def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the forms of a group's keywords, longest first, and the keywords that may be misspelt."""
-    also = [synonym for keyword in group for synonym in _ALSO.get(keyword, ())]
-    names = [
-        " ".join(plain_words(_uniform_dates(normalize_text(keyword))))
-        for keyword in (*group, *also)
-    ]
+    keywords = list(group)
+    for keyword in group:
+        keywords += _ALSO.get(keyword, ())
+    names: list[str] = []
+    for keyword in keywords:
+        words = plain_words(_uniform_dates(normalize_text(keyword)))
+        names.append(" ".join(words))
     forms = set(filter(None, names))
     for name in list(forms):
         # digits have no plural; a word of eight or more letters may be split in two:
@@ -224,9 +209,8 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
                 f"{name[:-1]}ies",
                 *(f"{name[:part]} {name[part:]}" for part in parts),
             }
-    return tuple(sorted(forms, key=len, reverse=True)), tuple(
-        name for name in names if name.isalpha()
-    )
+    longest_first = tuple(sorted(forms, key=len, reverse=True))
+    return longest_first, tuple(filter(str.isalpha, names))
 
 
 def _has_exactly(answer: str, keyword: str) -> bool:
