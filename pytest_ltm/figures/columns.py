@@ -150,11 +150,10 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def rows(self) -> tuple[ScenarioResult, ...]:
         """The examples of all conversations in the column."""
-        return tuple(
-            chain.from_iterable(
-                conversation.scenarios for conversation in self.conversations
-            )
-        )
+        rows: list[ScenarioResult] = []
+        for conversation in self.conversations:
+            rows += conversation.scenarios
+        return tuple(rows)
 
     def sum_of(self, name: str) -> Any:
         """Return the sum of a number over the conversations for which it is known; None if for none."""
@@ -192,9 +191,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         cells = {}
         for name, rows in sorted(group_by(self.rows, lambda row: row.scenario).items()):
             is_open = any(row.upper for row in rows)
-            no_oracle = any(
-                row.score is None and row.reason == NO_ORACLE for row in rows
-            )
+            unscored = [row for row in rows if row.score is None]
+            no_oracle = any(row.reason == NO_ORACLE for row in unscored)
             cells[name] = ScenarioCell(
                 scores=tuple(self.scores.get(name, ())),
                 examples=len(rows),
@@ -319,13 +317,14 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def scenarios_without_score(self) -> tuple[str, ...]:
         """The scenarios without a score where others have one, except those that an oracle cannot play."""
-        names = [
-            name
-            for name, cell in self.cells.items()
-            if cell.mean is None and cell.without == NOTHING
-        ]
         # If nothing has a score, the total shows that already.
-        return tuple(names) if self.out_of else ()
+        if not self.out_of:
+            return ()
+        names: list[str] = []
+        for name, cell in self.cells.items():
+            if cell.mean is None and cell.without == NOTHING:
+                names.append(name)
+        return tuple(names)
 
     def cell_text(self, scenario: str) -> str:
         """Return the mean score of a scenario as text, or "" if it was not played."""
@@ -379,21 +378,21 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         for conversation in self.conversations:
             add_mishaps(total, conversation.mishaps)
         replies = self.sum_of("metered")
-        shares = [
-            mishap.times / (mishap.of or replies or math.inf)
-            for mishap in total.values()
-        ]
-        return min(1.0, max(shares, default=0.0))
+        share = 0.0
+        for mishap in total.values():
+            share = max(share, mishap.times / (mishap.of or replies or math.inf))
+        return min(1.0, share)
 
     @property
     def hampered(self) -> bool:
         """Whether so much went wrong inside the agent that the score hardly reflects memory."""
-        mishaps = chain.from_iterable(
-            conversation.mishaps for conversation in self.conversations
-        )
-        return self.mishap_share > _HAMPERING or any(
-            mishap.what.startswith(ENDED_SOMEHOW) for mishap in mishaps
-        )
+        if self.mishap_share > _HAMPERING:
+            return True
+        for conversation in self.conversations:
+            for mishap in conversation.mishaps:
+                if mishap.what.startswith(ENDED_SOMEHOW):
+                    return True
+        return False
 
     @property
     def is_hypothetical(self) -> bool:
@@ -458,8 +457,8 @@ def only_guesses(columns: Iterable[Column]) -> bool:
 
 def columns_with_memory(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that are significantly better than guessing, tested jointly."""
-    return [
-        column
-        for column in columns
-        if guessing_test(column).shows_memory(claims=len(columns))
-    ]
+    remembering: list[Column] = []
+    for column in columns:
+        if guessing_test(column).shows_memory(claims=len(columns)):
+            remembering.append(column)
+    return remembering

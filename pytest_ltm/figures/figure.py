@@ -87,10 +87,8 @@ class Figure(Struct, frozen=True):
 
     def has_estimate(self, columns: Sequence[Column]) -> bool:
         """Return whether the figure's value is partly an estimate for any of the columns."""
-        return any(
-            self.estimated(column) and self.value(column) is not None
-            for column in columns
-        )
+        valued = (column for column in columns if self.value(column) is not None)
+        return any(map(self.estimated, valued))
 
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return the figure's text for each of the columns."""
@@ -114,7 +112,5 @@ def has_mixed_costs(columns: Sequence[Column]) -> bool:
     """Return whether only some of the dollars are hypothetical."""
     # A hypothetical cost needs a mark only next to a real one: alone, the heading says
     # that it is hypothetical.
-    kinds = {
-        column.is_hypothetical for column in columns if column.cost_usd is not None
-    }
-    return len(kinds) > 1
+    spending = [column for column in columns if column.cost_usd is not None]
+    return len({column.is_hypothetical for column in spending}) > 1

@@ -6,7 +6,7 @@ here, and `python tests/golden/refresh.py schema` updates the schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -56,14 +56,16 @@ def _figures_with(hooks: pluggy.HookRelay) -> tuple[Figure, ...]:
 
 def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
     """Return the figures shown in these tables: those with a value for any of the columns."""
-    return [
-        figure
-        for figure in all_figures()
-        if figure.label
-        and not set(reports).isdisjoint(figure.reports.split())
-        and any(map(figure.shown, columns))
-        and set(figure.cells(columns)) != {NOTHING}
-    ]
+    figures: list[Figure] = []
+    for figure in all_figures():
+        if (
+            figure.label
+            and not set(reports).isdisjoint(figure.reports.split())
+            and any(map(figure.shown, columns))
+            and set(figure.cells(columns)) != {NOTHING}
+        ):
+            figures.append(figure)
+    return figures
 
 
 HAMPERED_NOTE = (
@@ -95,33 +97,35 @@ def figures_json(column: Column) -> dict[str, Any]:
         first = figures[0]
         value = first.value(column)
         if value is not None and group != first.name:
-            values = {figure: figure.value(column) for figure in figures}
-            value = {
-                figure.name.partition(".")[2]: value
-                for figure, value in values.items()
-                if value is not None or figure.missing != "absent"
-            }
+            value = _group_json(figures, column)
         if value is not None or first.missing == "null":
             record[group] = value
     return record
 
 
+def _group_json(figures: Iterable[Figure], column: Column) -> dict[str, Any]:
+    """Return the figures of a group by the second part of their names, without absent ones."""
+    record: dict[str, Any] = {}
+    for figure in figures:
+        value = figure.value(column)
+        if value is not None or figure.missing != "absent":
+            record[figure.name.partition(".")[2]] = value
+    return record
+
+
 def figure_numbers(column: Column) -> dict[str, float]:
     """Return the numeric figures, flattened for plotting tools: `judge_cost_usd`, `pass_rate`."""
-    values = {
-        figure.name: figure.value(column)
-        for figure in all_figures()
-        if figure.unit not in ("flag", "interval")
-    }
-    return {
-        # Plotting tools use flat names, and existing dashboards depend on those of
-        # earlier exports.
-        name.removeprefix("usage.").removesuffix(".share").replace(".", "_"): float(
-            value
+    numbers: dict[str, float] = {}
+    for figure in all_figures():
+        value = (
+            figure.value(column) if figure.unit not in ("flag", "interval") else None
         )
-        for name, value in values.items()
-        if value is not None
-    }
+        if value is not None:
+            # Plotting tools use flat names, and existing dashboards depend on those of
+            # earlier exports.
+            name = figure.name.removeprefix("usage.").removesuffix(".share")
+            numbers[name.replace(".", "_")] = float(value)
+    return numbers
 
 
 # --- Building blocks of figures.
@@ -294,9 +298,8 @@ def _brief_seconds(seconds: float) -> str:
 
 
 def _measured_spans(column: Column) -> list[int]:
-    return sorted(
-        row.measured_span for row in column.rows if row.measured_span is not None
-    )
+    spans = [row.measured_span for row in column.rows]
+    return sorted(span for span in spans if span is not None)
 
 
 _agent_seconds = _get("pace.asking.total")
@@ -332,6 +335,18 @@ def _lost_at(place: str) -> Callable[[Column], int | None]:
     )
 
 
+def _lost_text(column: Column) -> str:
+    lost = count_lost(column.rows)
+    return "/".join(str(lost[place]) for place in PLACES)
+
+
+def _cost_label(columns: Sequence[Column]) -> str:
+    for column in columns:
+        if column.cost_usd is not None and not column.is_hypothetical:
+            return "cost in USD"
+    return "would cost in USD"
+
+
 # The work of its memory, if reported.
 _MEMORY = (
     Figure(
@@ -348,9 +363,7 @@ _MEMORY = (
         _lost_at(PLACES[0]),
         "lost in write/find/use",
         missing="absent",
-        text=lambda column: "/".join(
-            str(count_lost(column.rows)[place]) for place in PLACES
-        ),
+        text=_lost_text,
     ),
     Figure("memory.not_found", "count", _lost_at(PLACES[1]), missing="absent"),
     Figure("memory.not_used", "count", _lost_at(PLACES[2]), missing="absent"),
@@ -582,15 +595,7 @@ EFFORTS = (
     _agent_rate("tests_an_hour", lambda column: len(column.rows) * 3600),
     _agent_cost(
         "cost_usd",
-        lambda columns: (
-            "cost in USD"
-            if any(
-                not column.is_hypothetical
-                for column in columns
-                if column.cost_usd is not None
-            )
-            else "would cost in USD"
-        ),
+        _cost_label,
         _sum_of("cost_usd"),
     ),
     _agent_cost("cost.scenarios", "", _scenario_cost),
@@ -641,10 +646,9 @@ FIGURES = (*SCORES, *EFFORTS)
 def read_definitions() -> Mapping[str, str]:
     """Return the definitions of a run's numbers, by their names in `summary.json` and in item properties."""
     texts: dict[str, str] = load_packaged_yaml(__file__, "figures.yml")
-    measures = "; ".join(
-        f"`{measure.name}`: {measure.definition}" for measure in MEASURES
-    )
-    return texts | {"memory": texts["memory"].replace("{measures}", measures)}
+    measures = [f"`{measure.name}`: {measure.definition}" for measure in MEASURES]
+    memory_text = texts["memory"].replace("{measures}", "; ".join(measures))
+    return texts | {"memory": memory_text}
 
 
 def figure_meaning(figure: Figure) -> str:

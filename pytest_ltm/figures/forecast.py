@@ -33,12 +33,10 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
-        return TokenUse(
-            **{
-                name: getattr(self, name) + getattr(other, name)
-                for name in self.__struct_fields__
-            }
-        )
+        sums: dict[str, int] = {}
+        for name in self.__struct_fields__:
+            sums[name] = getattr(self, name) + getattr(other, name)
+        return TokenUse(**sums)
 
 
 class Schedule(Struct, frozen=True):
@@ -103,15 +101,13 @@ class Forecast(Struct, frozen=True, kw_only=True):
     """The assumed tokens of each reply; None for a typical length."""
 
     def __add__(self, other: Forecast) -> Forecast:
-        names = dict.fromkeys([*self.users, *other.users])
+        users = dict(self.users)
+        for name, use in other.users.items():
+            users[name] = users.get(name, TokenUse()) + use
         return structs.replace(
             self,
             **{name: getattr(self, name) + getattr(other, name) for name in _SUMMED},
-            users={
-                name: self.users.get(name, TokenUse())
-                + other.users.get(name, TokenUse())
-                for name in names
-            },
+            users=users,
             longest_gap=max(self.longest_gap, other.longest_gap),
             unplayed=tuple(dict.fromkeys([*self.unplayed, *other.unplayed])),
         )

@@ -40,16 +40,15 @@ def raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def bullet_list(sentences: Sequence[str]) -> list[str]:
     """Return the sentences as one list, empty without any; their first characters begin no further list."""
-    plain = [
-        _LEADING.sub(
-            lambda result: f"&#{ord(result[1][0])};{result[1][1:]}",
-            markdown_text(sentence),
-        )
-        for sentence in sentences
-    ]
-    if plain:
-        return ["\n".join(f"- {text}" for text in plain)]
-    return []
+    items: list[str] = []
+    for sentence in sentences:
+        text = _LEADING.sub(_escape_first, markdown_text(sentence))
+        items.append(f"- {text}")
+    return ["\n".join(items)] if items else []
+
+
+def _escape_first(match: re.Match[str]) -> str:
+    return f"&#{ord(match[1][0])};{match[1][1:]}"
 
 
 def folded_section(summary: str, body: str) -> str:

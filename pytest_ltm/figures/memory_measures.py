@@ -148,9 +148,11 @@ def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
 
 def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
     """Return the number of examples that lost marks at each step from telling to answering."""
-    return Counter(
-        row.memory.lost for row in rows if row.memory is not None and row.memory.lost
-    )
+    lost = Counter[str]()
+    for row in rows:
+        if row.memory is not None and row.memory.lost:
+            lost[row.memory.lost] += 1
+    return lost
 
 
 def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:

@@ -47,16 +47,16 @@ def measure_memory_use(
     than full marks.
     """
     history = _TellingHistory(facts_told, questions)
-    searches = [
-        _Search(question, history, ledger, right_answers.get(question.number, ""))
-        for question in questions
-    ]
-    facts = tuple(
-        _measure_fact(fact, searches, history, ledger, unchosen.get(fact.subject, ()))
-        for fact in history.facts
-    )
+    searches: list[_Search] = []
+    for question in questions:
+        right_answer = right_answers.get(question.number, "")
+        searches.append(_Search(question, history, ledger, right_answer))
+    facts: list[FactMemory] = []
+    for fact in history.facts:
+        rejected = unchosen.get(fact.subject, ())
+        facts.append(_measure_fact(fact, searches, history, ledger, rejected))
     return MemoryResult(
-        facts=facts,
+        facts=tuple(facts),
         stale=_sum_pairs(search.count_stale() for search in searches),
         deleted=_sum_pairs(search.count_deleted() for search in searches),
         duplicated=_count_duplicates(history, ledger, max(exchanges, default=0)),
@@ -75,11 +75,11 @@ def _count_duplicates(
     duplicates = 0
     for subject, value in history.repeated:
         subject_words = history.words_about(subject)
-        texts = [
-            ledger.text_at(record, last_exchange) or ""
-            for record in ledger.holders([value], last_exchange)
-        ]
-        duplicates += sum(_is_about(text, subject_words) for text in texts) > 1
+        holders = 0
+        for record in ledger.holders([value], last_exchange):
+            text = ledger.text_at(record, last_exchange) or ""
+            holders += _is_about(text, subject_words)
+        duplicates += holders > 1
     return duplicates, len(history.repeated)
 
 
@@ -176,10 +176,10 @@ class _Search:
         self._right_answer = right_answer
         self.needles = {needle.number for needle in question.needles}
         self.found = ledger.found.get(question.number, ())
-        self.subjects = dict.fromkeys(
-            fact.subject for fact in history.facts if fact.needle in self.needles
-        )
-        self.subjects.pop("", None)
+        self.subjects: dict[str, None] = {}
+        for fact in history.facts:
+            if fact.subject and fact.needle in self.needles:
+                self.subjects[fact.subject] = None
 
     def count_stale(self) -> tuple[int, int]:
         """Return for how many subjects a value was found that the memory had replaced, and the total."""
@@ -213,12 +213,11 @@ class _Search:
         return ghosts, ghosts
 
     def _was_deleted(self, record: str) -> bool:
-        texts = [
-            text
-            for number, text in self._ledger.records.get(record, ())
-            if number < self.number
-        ]
-        return bool(texts) and texts[-1] is None
+        deleted = False
+        for number, text in self._ledger.records.get(record, ()):
+            if number < self.number:
+                deleted = text is None
+        return deleted
 
     def _texts(self) -> list[str]:
         """Return the retrieved texts, as shown by the memory or as last written to the record."""
@@ -305,11 +304,11 @@ def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 def texts_of(ledger: MemoryLedger, record: str, last_exchange: int) -> list[str]:
     """Return all texts that a record has had up to an exchange."""
-    return [
-        text
-        for number, text in ledger.records.get(record, ())
-        if number <= last_exchange and text is not None
-    ]
+    texts: list[str] = []
+    for number, text in ledger.records.get(record, ()):
+        if number <= last_exchange and text is not None:
+            texts.append(text)
+    return texts
 
 
 def find_lag(
@@ -333,11 +332,10 @@ def find_lag(
 
     if any(map(holds, ledger.writes.get(told_at, ()))):
         return 0
-    lags = [
-        number - told_at
-        for number, texts in ledger.writes.items()
-        if number >= told_at and any(map(holds_later, texts))
-    ]
+    lags: list[int] = []
+    for number, texts in ledger.writes.items():
+        if number >= told_at and any(map(holds_later, texts)):
+            lags.append(number - told_at)
     return min(lags, default=None)
 
 
@@ -361,11 +359,9 @@ def _is_unsaid(ledger: MemoryLedger, word: str, exchange: int) -> bool:
     if word in _SPEAKERS or word in STOP_WORDS:
         return False
     # A plural, or the possessive of a name, counts as said with the name.
-    numbers = (
-        ledger.first_said.get(form, exchange + 1)
-        for form in (word, word.removesuffix("s"))
-    )
-    return min(numbers) > exchange
+    word_said = ledger.first_said.get(word, exchange + 1)
+    name_said = ledger.first_said.get(word.removesuffix("s"), exchange + 1)
+    return min(word_said, name_said) > exchange
 
 
 def _is_about(text: str, subject_words: AbstractSet[str]) -> bool:

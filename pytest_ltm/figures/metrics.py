@@ -134,14 +134,12 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
                 cells["", metric.name].append(metric.value)
         if not cells:
             continue
-        averages = {
-            place: Averaged(fmean(values), len(values))
-            for place, values in cells.items()
-        }
-        contrasts = {
-            name: _compare_runs(pairs, collapses=0)
-            for name, pairs in against_control(rows).items()
-        }
+        averages: dict[tuple[str, str], Averaged] = {}
+        for place, values in cells.items():
+            averages[place] = Averaged(fmean(values), len(values))
+        contrasts: dict[str, Comparison] = {}
+        for name, pairs in against_control(rows).items():
+            contrasts[name] = _compare_runs(pairs, collapses=0)
         names = tuple(dict.fromkeys(name for _, name in cells))
         examples = Counter(row.scenario for row in rows)
         metrics.append(
@@ -176,35 +174,28 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
 
 def quiet_line(agent_metric: AgentMetrics) -> str:
     """Return the means over all examples in one line."""
-    figures = ", ".join(
-        f"{name} {agent_metric.text('', name).strip()}" for name in agent_metric.names
-    )
-    return f"{agent_metric.label}: {figures}"
+    figures: list[str] = []
+    for name in agent_metric.names:
+        figures.append(f"{name} {agent_metric.text('', name).strip()}")
+    return f"{agent_metric.label}: {', '.join(figures)}"
 
 
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     """Return the means of one agent at one span as JSON values, by measure."""
+    for column_metrics in agent_metrics(run):
+        if (column_metrics.agent, column_metrics.span_label) == (agent, span_label):
+            return _column_json(column_metrics)
+    return {}
+
+
+def _column_json(column_metrics: AgentMetrics) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
-    column_metrics = next(
-        (
-            metric
-            for metric in agent_metrics(run)
-            if (metric.agent, metric.span_label) == (agent, span_label)
-        ),
-        None,
-    )
-    if column_metrics is None:
-        return metrics
     for name in column_metrics.names:
-        cells = {
-            place: column_metrics.cells[place, name]
-            for place in ("", *column_metrics.examples)
-            if (place, name) in column_metrics.cells
-        }
-        parts = {
-            place: {"mean": cell.mean, "count": cell.count}
-            for place, cell in cells.items()
-        }
+        parts: dict[str, dict[str, Any]] = {}
+        for place in ("", *column_metrics.examples):
+            cell = column_metrics.cells.get((place, name))
+            if cell is not None:
+                parts[place] = {"mean": cell.mean, "count": cell.count}
         metrics[name] = parts.pop("") | {"scenarios": parts}
         comparison = column_metrics.contrasts.get(name)
         if comparison is not None:
@@ -273,11 +264,10 @@ def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return the heading of each such metric, and its mean for each agent and span that has it."""
     leading = []
     for name, head in LEADING.items():
-        means = {
-            metric.label: metric.text("", name).strip()
-            for metric in agent_metrics(run)
-            if name in metric.names
-        }
+        means: dict[str, str] = {}
+        for metric in agent_metrics(run):
+            if name in metric.names:
+                means[metric.label] = metric.text("", name).strip()
         if means:
             leading.append((head, means))
     return leading

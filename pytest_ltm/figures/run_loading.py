@@ -112,12 +112,14 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         cls, result: RunResult, summary: Mapping[str, Any] | None = None
     ) -> LoadedRun:
         """Return a run made of a result and some fields of its future `summary.json`."""
-        folders = tuple(
-            ConversationFolder(result=conversation, path=Path())
-            for conversation in result.conversations
-        )
+        folders: list[ConversationFolder] = []
+        for conversation in result.conversations:
+            folders.append(ConversationFolder(result=conversation, path=Path()))
         return cls(
-            path=Path(), result=result, conversations=folders, summary=summary or {}
+            path=Path(),
+            result=result,
+            conversations=tuple(folders),
+            summary=summary or {},
         )
 
     @property
@@ -129,20 +131,18 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         self, agent: str, span_label: str
     ) -> tuple[ConversationFolder, ...]:
         """Return the conversations of one agent at one memory span."""
-        return tuple(
-            folder
-            for folder in self.conversations
-            if folder.result.agent == agent and folder.result.span_label == span_label
-        )
+        folders: list[ConversationFolder] = []
+        for folder in self.conversations:
+            result = folder.result
+            if result.agent == agent and result.span_label == span_label:
+                folders.append(folder)
+        return tuple(folders)
 
     @property
     def automatic(self) -> RunResult:
         """Return the result before amendments, on which claims are based."""
-        recorded = tuple(
-            conversation.recorded or conversation.result
-            for conversation in self.conversations
-        )
-        return structs.replace(self.result, conversations=recorded)
+        recorded = [folder.recorded or folder.result for folder in self.conversations]
+        return structs.replace(self.result, conversations=tuple(recorded))
 
 
 def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
@@ -180,11 +180,10 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
         )
 
     folders = sorted(folders, key=place)
-    further_notices = [
-        text
-        for text in recorded_notices
-        if isinstance(text, str) and text not in notices
-    ]
+    further_notices: list[str] = []
+    for text in recorded_notices:
+        if isinstance(text, str) and text not in notices:
+            further_notices.append(text)
     result = RunResult(
         run_id=path.resolve().name,
         conversations=tuple(folder.result for folder in folders),
@@ -197,12 +196,14 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
         or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
-    conversations = tuple(
-        structs.replace(folder, result=amended_result)
-        for folder, amended_result in zip(folders, amended.conversations, strict=True)
-    )
+    conversations: list[ConversationFolder] = []
+    for folder, amended_result in zip(folders, amended.conversations, strict=True):
+        conversations.append(structs.replace(folder, result=amended_result))
     return LoadedRun(
-        path=path, result=amended, conversations=conversations, summary=summary
+        path=path,
+        result=amended,
+        conversations=tuple(conversations),
+        summary=summary,
     )
 
 

@@ -34,19 +34,17 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
         # A curve needs both ends: an isolated score to keep, and a span at which to
         # lose some of it.
         if len({conversation.span is None for conversation in conversations}) > 1:
-            rows = chain.from_iterable(
-                conversation.scenarios for conversation in conversations
-            )
-            spans[agent] = _effective_span(rows)
+            rows = [conversation.scenarios for conversation in conversations]
+            spans[agent] = _effective_span(chain.from_iterable(rows))
     return spans
 
 
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent tested both isolated and at a memory span."""
-    return [
-        f"{one_line(agent)}: {span_sentence(result)}"
-        for agent, result in spans_of(run).items()
-    ]
+    sentences: list[str] = []
+    for agent, result in spans_of(run).items():
+        sentences.append(f"{one_line(agent)}: {span_sentence(result)}")
+    return sentences
 
 
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
@@ -78,19 +76,19 @@ def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
             (conversation.agent, conversation.span_label), Counter()
         )
         total.update(dict(conversation.accounts))
-    return [
-        f"{at_span(one_line(agent), one_line(span))}: {_count_by_account(total)}"
-        for (agent, span), total in totals.items()
-        if total
-    ]
+    sentences: list[str] = []
+    for (agent, span), total in totals.items():
+        if total:
+            label = at_span(one_line(agent), one_line(span))
+            sentences.append(f"{label}: {_count_by_account(total)}")
+    return sentences
 
 
 def _count_by_account(total: Counter[Account]) -> str:
-    counts = [
-        f"{total[name]:,} {name}"
-        for name in ACCOUNTS
-        if total[name] and name != "whole"
-    ]
+    counts: list[str] = []
+    for name in ACCOUNTS:
+        if total[name] and name != "whole":
+            counts.append(f"{total[name]:,} {name}")
     return f"replies that were not whole: {', '.join(counts)}"
 
 
@@ -146,10 +144,10 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
     point_names = ("span", "isolated", "score", "kept", "pairs")
     records = []
     for agent, result in spans_of(run).items():
-        curve = [
-            {"span_label": point.label, **fields_of(point, *point_names)}
-            for point in result.curve
-        ]
+        curve: list[dict[str, Any]] = []
+        for point in result.curve:
+            fields = fields_of(point, *point_names)
+            curve.append({"span_label": point.label, **fields})
         fields = fields_of(result, *names)
         records.append(
             {"agent": agent, "kept_in_run": result.span, **fields, "curve": curve}

@@ -111,10 +111,8 @@ def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     ):
         places = tuple(group)
         label = shorten_text(one_line(agent), layout.room, mark="…")
-        for part in (
-            places[start : start + column_count]
-            for start in range(0, len(places), column_count)
-        ):
+        for start in range(0, len(places), column_count):
+            part = places[start : start + column_count]
             needed = layout.group(label, len(part))
             if pages[-1] and used + _GROUP_GAP + needed > layout.room:
                 pages.append([])
@@ -160,9 +158,8 @@ def _page_lines(
 
 
 def _format_line(label: str, parts: Sequence[str], layout: _Layout) -> str:
-    return pad_right(label, layout.label) + "".join(
-        " " * _GROUP_GAP + part for part in parts
-    )
+    gap = " " * _GROUP_GAP
+    return pad_right(label, layout.label) + "".join(gap + part for part in parts)
 
 
 def _row_cells(
@@ -179,9 +176,8 @@ def _row_cells(
         spare = (
             layout.group(agent, len(places)) - len(places) * (layout.slot + _GAP) + _GAP
         )
-        painted = [
-            paint_text(text, row[i][1], color=color)
-            for text, i in zip(texts, places, strict=True)
-        ]
+        painted: list[str] = []
+        for text, i in zip(texts, places, strict=True):
+            painted.append(paint_text(text, row[i][1], color=color))
         parts.append(" " * spare + (" " * _GAP).join(painted))
     return parts

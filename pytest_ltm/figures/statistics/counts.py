@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain, permutations
+from itertools import chain, product
 from math import atan, comb, cos, fsum, isfinite, pi, sin, sqrt
+from operator import mul
 from statistics import NormalDist
 
 from msgspec import Struct
@@ -204,10 +205,7 @@ def cohen_kappa(table: Sequence[Sequence[int]]) -> Kappa:
     theirs = [sum(column) / cases for column in zip(*table, strict=True)]
     agreed = sum(table[i][i] for i in range(size))
     agreement = agreed / cases
-    chance = fsum(
-        our_share * their_share
-        for our_share, their_share in zip(ours, theirs, strict=True)
-    )
+    chance = fsum(map(mul, ours, theirs))
     if max(ours) == 1 == max(theirs) and chance == 1:
         reason = "both judges gave one and the same verdict throughout: chance alone would make them agree"
         return Kappa(agreement=agreement, by_chance=chance, cases=cases, reason=reason)
@@ -236,16 +234,18 @@ def _kappa_error(
     size = range(len(table))
     agreement = fsum(table[i][i] / cases for i in size)
     chance = fsum(ours[i] * theirs[i] for i in size)
-    same = fsum(
-        table[i][i]
-        / cases
-        * ((1 - chance) - (theirs[i] + ours[i]) * (1 - agreement)) ** 2
-        for i in size
-    )
-    apart = fsum(
-        table[i][j] / cases * (theirs[i] + ours[j]) ** 2
-        for i, j in permutations(size, 2)
-    )
+    on_diagonal: list[float] = []
+    off_diagonal: list[float] = []
+    for i, j in product(size, repeat=2):
+        cell = table[i][j] / cases
+        marginals = theirs[i] + ours[j]
+        if i == j:
+            error = (1 - chance) - marginals * (1 - agreement)
+            on_diagonal.append(cell * error**2)
+        else:
+            off_diagonal.append(cell * marginals**2)
+    same = fsum(on_diagonal)
+    apart = fsum(off_diagonal)
     variance = (
         same
         + (1 - agreement) ** 2 * apart

@@ -111,11 +111,9 @@ def sign_flips(
 
 def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
     """Return for each draw the sum over the units selected by its bits, followed by the sum over all."""
-    tables = [
-        _subset_sums(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)
-    ]
     columns = []
-    for table, mask in zip(tables, masks, strict=True):
+    for start, mask in zip(range(0, len(values), _CHUNK), masks, strict=True):
+        table = _subset_sums(values[start : start + _CHUNK])
         bits = len(table) - 1
         columns.append([table[byte & bits] for byte in mask])
     return [*map(sum, zip(*columns, strict=True)), fsum(values)]
@@ -218,10 +216,10 @@ def smallest_seen_drop(
     """
     squares = fsum(unit.weight**2 for unit in cells)
     degrees = [len(cells) - 1, *([len(conversations) - 1] if conversations else [])]
-    wide = max(
-        (t_quantile(1 - alpha, degree) + t_quantile(power, degree)) ** 2
-        for degree in degrees
-    )
+    wide = 0.0
+    for degree in degrees:
+        quantiles = t_quantile(1 - alpha, degree) + t_quantile(power, degree)
+        wide = max(wide, quantiles**2)
     return wide * squares / (1 + wide * squares)
 
 
@@ -327,10 +325,11 @@ def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, .
 
 def binomial_below(limit: int, of: int, share: float) -> float:
     """Return the probability that at most `limit` of `of` independent events happen, each with probability `share`."""
-    return fsum(
-        comb(of, count) * share**count * (1 - share) ** (of - count)
-        for count in range(limit + 1)
-    )
+    probabilities: list[float] = []
+    for count in range(limit + 1):
+        ways = comb(of, count)
+        probabilities.append(ways * share**count * (1 - share) ** (of - count))
+    return fsum(probabilities)
 
 
 class ChanceOfRuns(Struct, frozen=True, kw_only=True):
@@ -343,18 +342,18 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
     @property
     def p_drop(self) -> float:
         """Probability that equally good agents lose at least as much."""
-        explained = [
-            collapse.unseen * chance.p_drop for collapse, chance in self._of("before")
-        ]
-        return max([self.seen.p_drop, *explained])
+        p_drop = self.seen.p_drop
+        for collapse, chance in self._of("before"):
+            p_drop = max(p_drop, collapse.unseen * chance.p_drop)
+        return p_drop
 
     @property
     def p_gain(self) -> float:
         """Probability that equally good agents gain at least as much."""
-        explained = [
-            collapse.unseen * chance.p_gain for collapse, chance in self._of("after")
-        ]
-        return max([self.seen.p_gain, *explained])
+        p_gain = self.seen.p_gain
+        for collapse, chance in self._of("after"):
+            p_gain = max(p_gain, collapse.unseen * chance.p_gain)
+        return p_gain
 
     @property
     def p_value(self) -> float:
@@ -374,12 +373,10 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
             min(1.0, max([seen_interval.high, *highs])),
         )
 
-    def _of(self, side: Side) -> list[tuple[Collapse, Chance]]:
-        return [
-            (collapse, chance)
-            for collapse, chance in self.unseen
-            if collapse.side == side
-        ]
+    def _of(self, side: Side) -> Iterator[tuple[Collapse, Chance]]:
+        for collapse, chance in self.unseen:
+            if collapse.side == side:
+                yield collapse, chance
 
     def _bounds(self, side: Side, tail: float) -> Iterator[tuple[float, float]]:
         for collapse, chance in self._of(side):
@@ -406,27 +403,28 @@ def chance_of_runs(
         )
 
     # All use the same assignments, so that swapping the runs only swaps signs.
-    unseen = [
-        (collapse, chance(less_collapses(pairs, collapse), copy(rng)))
-        for collapse in collapses
-    ]
+    unseen: list[tuple[Collapse, Chance]] = []
+    for collapse in collapses:
+        expected_pairs = less_collapses(pairs, collapse)
+        unseen.append((collapse, chance(expected_pairs, copy(rng))))
     return ChanceOfRuns(seen=chance(pairs, rng), unseen=tuple(unseen))
 
 
 def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
     """Return the expected pairs if one side had collapsed as often as assumed."""
     side = collapse.side
-    return [
-        structs.replace(pair, **{side: collapse.kept * getattr(pair, side)})
-        for pair in pairs
-    ]
+    expected_pairs: list[Pair] = []
+    for pair in pairs:
+        score = collapse.kept * getattr(pair, side)
+        expected_pairs.append(structs.replace(pair, **{side: score}))
+    return expected_pairs
 
 
 def score_of(pairs: Sequence[Pair], side: Side) -> float:
     """Return the mean over scenarios of one side."""
-    alone = [
-        structs.replace(pair, before=0.0, after=getattr(pair, side)) for pair in pairs
-    ]
+    alone: list[Pair] = []
+    for pair in pairs:
+        alone.append(structs.replace(pair, before=0.0, after=getattr(pair, side)))
     return fsum(unit.gain for unit in units_of(alone, "scenario"))
 
 
@@ -441,9 +439,10 @@ def with_one_more(
     """Return the units and an imagined one, with the weights rescaled to 1."""
     everything = [*units, imagined]
     total = fsum(unit.weight for unit in everything)
-    return tuple(
-        SignUnit(unit.gain / total, unit.weight / total) for unit in everything
-    )
+    scaled: list[SignUnit] = []
+    for unit in everything:
+        scaled.append(SignUnit(unit.gain / total, unit.weight / total))
+    return tuple(scaled)
 
 
 # The default probability of a false alarm that a gate accepts.
@@ -581,8 +580,9 @@ def compare_scenarios(
     groups = group_by(sorted(pairs, key=by_scenario), by_scenario)
     seeded = rng or random.Random(0)
     kind = unit_kind(pairs, LEVEL)
-    comparisons = [
-        compare_runs(
+    comparisons: list[Comparison] = []
+    for group in groups.values():
+        comparison = compare_runs(
             group,
             rng=seeded,
             alpha=alpha / len(groups),
@@ -590,8 +590,7 @@ def compare_scenarios(
             collapses=collapses,
             all_pairs=pairs,
         )
-        for group in groups.values()
-    ]
+        comparisons.append(comparison)
     chances = [comparison.p_drop for comparison in comparisons]
     corrected = holm_correction([1.0 if p is None else p for p in chances])
     result = {}
@@ -658,23 +657,21 @@ def power_of_test(
 def _power_at(
     pairs: Sequence[Pair], kind: UnitKind, alpha: float, drop: float
 ) -> float:
-    return min(
-        t_below(
-            drop / scatter.error - t_quantile(1 - alpha, scatter.degrees),
-            scatter.degrees,
-        )
-        for scatter in _scatters_of_drop(pairs, kind, drop)
-    )
+    powers: list[float] = []
+    for scatter in _scatters_of_drop(pairs, kind, drop):
+        limit = t_quantile(1 - alpha, scatter.degrees)
+        powers.append(t_below(drop / scatter.error - limit, scatter.degrees))
+    return min(powers)
 
 
 def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | None:
     """Return how often a true drop of this size exceeds the limit; None with a single unit."""
     if len(unit_members(pairs, "scenario")) < 2:
         return None
-    return min(
-        t_below((drop - limit) / scatter.error, scatter.degrees)
-        for scatter in _scatters_of_drop(pairs, "scenario", drop)
-    )
+    powers: list[float] = []
+    for scatter in _scatters_of_drop(pairs, "scenario", drop):
+        powers.append(t_below((drop - limit) / scatter.error, scatter.degrees))
+    return min(powers)
 
 
 def _scatters_of_drop(

@@ -76,17 +76,17 @@ def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     earlier = _by_key(before)
     later = _by_key(after)
     both = sorted(earlier.keys() & later.keys())
-    scores = [(key, earlier[key].score, later[key].score) for key in both]
-    missing = Counter(
-        (earlier_score is None, later_score is None)
-        for _, earlier_score, later_score in scores
-    )
+    pairs: list[Pair] = []
+    missing = Counter[tuple[bool, bool]]()
+    for key in both:
+        earlier_score = earlier[key].score
+        later_score = later[key].score
+        if earlier_score is not None and later_score is not None:
+            pairs.append(Pair(*key, earlier_score, later_score))
+        else:
+            missing[earlier_score is None, later_score is None] += 1
     return Paired(
-        pairs=tuple(
-            Pair(*key, earlier_score, later_score)
-            for key, earlier_score, later_score in scores
-            if earlier_score is not None and later_score is not None
-        ),
+        pairs=tuple(pairs),
         unscored_before=missing[True, False],
         unscored_after=missing[False, True],
         unscored_both=missing[True, True],

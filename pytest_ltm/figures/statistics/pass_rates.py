@@ -53,9 +53,10 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     in a small sample: so the interval extends at least to the share with `IMAGINED` more conversations in which nothing
     passes, or everything.
     """
-    scored = [
-        (row, float(reached_threshold(row))) for row in rows if row.score is not None
-    ]
+    scored: list[tuple[Row, float]] = []
+    for row in rows:
+        if row.score is not None:
+            scored.append((row, float(reached_threshold(row))))
     count = sum(int(passed) for _, passed in scored)
     interval, effective = _clustered_interval(
         scored, count / max(len(scored), 1), level
@@ -81,10 +82,10 @@ def _clustered_interval(
     """Return the interval, and the number of independent examples with the same information."""
     if not values:
         return None, 0.0
-    pairs = [
-        Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
-        for row, value in values
-    ]
+    pairs: list[Pair] = []
+    for row, value in values:
+        pair = Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
+        pairs.append(pair)
     cells = list(unit_members(pairs, unit_kind(pairs, level)).values())
     conversations = list(unit_members(pairs, "conversation").values())
     mean = fsum(pair.after for pair in pairs) / len(pairs)

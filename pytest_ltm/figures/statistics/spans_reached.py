@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product, takewhile
+from itertools import takewhile
 from operator import attrgetter
 
 from msgspec import Struct, structs
@@ -116,9 +116,8 @@ def effective_span(
     seeded = rng or random.Random(0)
     points = []
     by_label: dict[str, list[ScoredRow]] = {}
-    for span, label in sorted(
-        (span, label) for span, label in by_span if span is not None
-    ):
+    timed_spans = [(span, label) for span, label in by_span if span is not None]
+    for span, label in sorted(timed_spans):
         by_label[label] = [_without_span(row) for row in by_span[span, label]]
         # spans without a pair are left out
         if pairs := pair_rows(alone, by_label[label]).pairs:
@@ -156,14 +155,13 @@ def effective_span(
     low = _kept_up_to(
         curve, lambda point: point.margin is not None and point.margin.low >= 0
     )
-    not_surely_lost = [
-        point.span
-        for point in curve
-        if not point.margin or point.margin.high >= -_NOISE
-    ]
-    return structs.replace(
-        result, span=span, low=low, high=max(not_surely_lost, default=0)
-    )
+    not_surely_lost = [point.span for point in curve if not _is_surely_lost(point)]
+    high = max(not_surely_lost, default=0)
+    return structs.replace(result, span=span, low=low, high=high)
+
+
+def _is_surely_lost(point: SpanPoint) -> bool:
+    return point.margin is not None and point.margin.high < -_NOISE
 
 
 def _describe_rise(
@@ -177,14 +175,13 @@ def _describe_rise(
     The rise must exceed chance on the examples of both spans, corrected for all pairs of spans compared (Bonferroni);
     "" if there is none.
     """
-    low_points = [
-        point for point in curve if point.score < share * point.isolated - _NOISE
-    ]
-    steps = [
-        (first, later)
-        for first, later in product(low_points, curve)
-        if first.span < later.span and first.score < later.score
-    ]
+    steps: list[tuple[SpanPoint, SpanPoint]] = []
+    for first in curve:
+        if first.score >= share * first.isolated - _NOISE:
+            continue
+        for later in curve:
+            if first.span < later.span and first.score < later.score:
+                steps.append((first, later))
     for first, later in steps:
         pairs = pair_rows(by_label[first.label], by_label[later.label]).pairs
         margin = interval_of(pairs, 1 - (1 - LEVEL) / len(steps))
@@ -214,12 +211,13 @@ def _margin_interval(
     units = units_of(margins, kind)
     few = few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
-    worst, best = (
-        chance_of_difference(
-            with_one_more(units, SignUnit(weight * gain, weight)), between, rng, draws
-        ).interval(level)
-        for gain in (-owed, 1 - owed)
-    )
+
+    def interval_with(gain: float) -> Interval | None:
+        imagined = with_one_more(units, SignUnit(weight * gain, weight))
+        return chance_of_difference(imagined, between, rng, draws).interval(level)
+
+    worst = interval_with(-owed)
+    best = interval_with(1 - owed)
     return Interval(worst.low, best.high) if worst and best else None
 
 

@@ -162,13 +162,11 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
     by accuracy.
     """
-    return mean_or_none(
-        [
-            row.score * row.measured_span
-            for row in rows
-            if row.score is not None and row.measured_span is not None
-        ]
-    )
+    tokens: list[float] = []
+    for row in rows:
+        if row.score is not None and row.measured_span is not None:
+            tokens.append(row.score * row.measured_span)
+    return mean_or_none(tokens)
 
 
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
