@@ -78,6 +78,13 @@ def baseline_text(side: GateSide, version: str) -> str:
     settings = dict(side.plans[0].settings) if side.plans else {}
     # The span is recorded per conversation, as a baseline contains several.
     settings.pop("span", None)
+    entries: list[dict[str, Any]] = []
+    for conversation in conversations:
+        entries.append(_conversation_entry(conversation, side.plans))
+    row_entries: list[dict[str, Any]] = []
+    for row in rows:
+        facts = own_facts.get((row.span_label, row.trial, row.id), {})
+        row_entries.append(_row_entry(row) | facts)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
@@ -87,14 +94,8 @@ def baseline_text(side: GateSide, version: str) -> str:
         "agent_fingerprint": conversations[0].agent_fingerprint,
         "plan": settings,
         "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],
-        "conversations": [
-            _conversation_entry(conversation, side.plans)
-            for conversation in conversations
-        ],
-        "rows": [
-            _row_entry(row) | own_facts.get((row.span_label, row.trial, row.id), {})
-            for row in rows
-        ],
+        "conversations": entries,
+        "rows": row_entries,
     }
     parts = []
     for name, value in top.items():
@@ -114,9 +115,8 @@ def _by_scenario(
     own_facts: dict[tuple[str, str, str], dict[str, object]] = {}
     for place in sorted(facts):
         scenario = place[2].rpartition("/")[0]
-        mine = {
-            name: value for name, value in facts[place].items() if name != "definition"
-        }
+        mine = dict(facts[place])
+        definition = mine.pop("definition", None)
         # Facts shared by all examples of a scenario are written once, so that a change
         # is one line of a diff.
         known_facts = common.setdefault(scenario, mine)
@@ -125,7 +125,7 @@ def _by_scenario(
             for name, value in mine.items()
             if known_facts.get(name, mine) != value
         }
-        own_facts[place] = {"definition": facts[place].get("definition"), **differing}
+        own_facts[place] = {"definition": definition, **differing}
     return common, own_facts
 
 
@@ -155,11 +155,11 @@ def _row_entry(row: ScenarioResult) -> dict[str, Any]:
     if row.score is None:
         fields |= fields_of(row, "outcome", "cause")
     fields |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
-    return {
-        name: value
-        for name, value in fields.items()
-        if value is not None or name == "score"
-    }
+    unknown = [name for name, value in fields.items() if value is None]
+    for name in unknown:
+        if name != "score":
+            del fields[name]
+    return fields
 
 
 def _ascii_json(value: object) -> str:
@@ -200,23 +200,23 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     agent = fields["agent"].text()
     scenarios = _parse_scenarios(fields["scenarios"])
     needed = ("span", "memory_span", "trial", "plan")
-    items = [
-        item.mapping(required=needed)
-        for item in fields["conversations"].items("conversations")
-    ]
+    items: list[Mapping[str, Field]] = []
+    for item in fields["conversations"].items("conversations"):
+        items.append(item.mapping(required=needed))
     places = [(item["span"].text(), item["trial"].text()) for item in items]
-    spans = {
-        span: _read_if_given(entry["memory_span"], lambda item: item.whole(least=1))
-        for (span, _), entry in zip(places, items, strict=True)
-    }
+    spans: dict[str, int | None] = {}
+    for (span_label, _), entry in zip(places, items, strict=True):
+        spans[span_label] = _read_if_given(
+            entry["memory_span"], lambda item: item.whole(least=1)
+        )
     rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
     rows_by_place = group_by(rows, lambda row: (row.span_label, row.trial))
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
     conversations: list[ConversationResult] = []
     plans: list[PlanFacts] = []
-    for item, place in zip(items, places, strict=True):
-        span = item["memory_span"].value
-        fingerprint = item["plan"].text("a fingerprint")
+    for entry, place in zip(items, places, strict=True):
+        span = entry["memory_span"].value
+        fingerprint = entry["plan"].text("a fingerprint")
         conversations.append(
             ConversationResult(
                 agent=agent,
@@ -229,7 +229,7 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
                 # isolated variants of one scenario share their place: the first
                 # conversation gets the rows of all
                 scenarios=tuple(rows_by_place.pop(place, ())),
-                **_parse_numbers(item, "tokens", "reply_tokens", "cost_usd"),
+                **_parse_numbers(entry, "tokens", "reply_tokens", "cost_usd"),
             )
         )
         plans.append(
@@ -298,10 +298,10 @@ def _parse_rows(
             raise row_item.fault(
                 f"there is no conversation at span {place[0]!r}, trial {place[1]!r}."
             )
-        own_facts = {
-            key: value.json() for key, value in fields.items() if key not in _OWN
-        }
-        facts = {**scenarios.get(scenario, {}), **own_facts}
+        facts = dict(scenarios.get(scenario, {}))
+        for key, value in fields.items():
+            if key not in _OWN:
+                facts[key] = value.json()
         known_examples = examples.setdefault(place, {})
         if f"{scenario}/{example}" in known_examples:
             raise row_item.fault(
@@ -331,9 +331,8 @@ def _parse_result(
         outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")
         cause = _one_of(fields.get("cause"), get_args(Cause), "")
     values: dict[str, Any] = {
-        name: fields[name].text() for name in ("scenario", "example")
-    }
-    values |= {
+        "scenario": fields["scenario"].text(),
+        "example": fields["example"].text(),
         "agent": agent,
         "span": span,
         "span_label": place[0],
@@ -351,11 +350,12 @@ def _parse_result(
 def _parse_numbers(fields: Mapping[str, Field], *names: str) -> dict[str, Any]:
     """Return the numbers that are present; the others keep their defaults."""
     read = {"upper": _parse_score, "cost_usd": _parse_dollars}
-    values = {
-        name: _read_if_given(fields.get(name), read.get(name, Field.whole))
-        for name in names
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    values: dict[str, Any] = {}
+    for name in names:
+        value = _read_if_given(fields.get(name), read.get(name, Field.whole))
+        if value is not None:
+            values[name] = value
+    return values
 
 
 def _one_of(item: Field | None, words: Sequence[str], default: str) -> str:

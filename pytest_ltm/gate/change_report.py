@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from msgspec import structs
@@ -58,10 +57,9 @@ def change_lines(changes: Changes, width: int) -> list[str]:
         span = change.label.removeprefix(change.agent)
         agent = clip_text(one_line(change.agent), label - len(span))
         lines.append(_table_line(agent + span, overall_cells(change), label))
-        lines += [
-            _table_line(name, scenario_cells(change, name), label, "  ")
-            for name in most_moved(change)
-        ]
+        for name in most_moved(change):
+            cells = scenario_cells(change, name)
+            lines.append(_table_line(name, cells, label, "  "))
         more = len(moved_scenarios(change)) - MOST_MOVED
         if more > 0:
             lines.append(f"  … and {pluralize(more, 'more scenario')} moved")
@@ -104,11 +102,10 @@ def _level_cells(
 
 def moved_scenarios(change: Change) -> list[str]:
     """Return the scenarios whose mean has changed, largest loss first."""
-    moved = [
-        (level.difference, name)
-        for name, level in change.levels.items()
-        if abs(level.difference) > _NOISE
-    ]
+    moved: list[tuple[float, str]] = []
+    for name, level in change.levels.items():
+        if abs(level.difference) > _NOISE:
+            moved.append((level.difference, name))
     return [name for _, name in sorted(moved)]
 
 
@@ -126,45 +123,26 @@ def most_moved(change: Change) -> list[str]:
 def comparison_sentences(changes: Changes) -> list[str]:
     """Return notes on a comparison: its contents, its power, and what it leaves out."""
     looks = max(1, changes.looks)
-    texts = [
-        comparison_text(
+    texts: list[str] = []
+    for change in changes.changes:
+        comparison = comparison_text(
             change.label,
             changes.before,
             change.paired.pairs,
             change.overall,
             looks=looks,
-        ).text
-        for change in changes.changes
-    ]
+        )
+        texts.append(comparison.text)
     for change in changes.changes:
-        if change.lost_passes or change.won_passes:
-            lost_text = f"{pluralize(change.lost_passes, 'example')} that passed before"
-            verb = "does" if change.lost_passes == 1 else "do"
+        texts += _change_sentences(change, changes.collapses)
+    for change in changes.changes:
+        if only_guesses(columns_of_conversations(change.held_before)):
             texts.append(
-                f"{change.label}: {lost_text} {verb} not now, {change.won_passes:,} the other way round."
+                f"{change.label}: {changes.before} is not shown to be better than guessing, {UNNOTICED}."
             )
-        overall = change.overall
-        if overall.can_tell and overall.detectable is None:
-            texts.append(
-                f"{change.label}: hardly any drop would stand out from chance; run more trials."
-            )
-        elif overall.can_tell:
-            how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
-            if changes.collapses:
-                how += f"; up to {changes.collapses:.0%} of either side's conversations may earn nothing"
-            sensitivity = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
-            texts.append(f"{change.label}: {sensitivity} ({how}).")
-    texts += [
-        f"{change.label}: {changes.before} is not shown to be better than guessing, {UNNOTICED}."
-        for change in changes.changes
-        if only_guesses(columns_of_conversations(change.held_before))
-    ]
     texts += _verbosity_sentences(changes)
     moved_changes = [change for change in changes.changes if moved_scenarios(change)]
-    scenarios = chain.from_iterable(
-        change.scenarios.values() for change in moved_changes
-    )
-    if any(scenario.adjusted is not None for scenario in scenarios):
+    if any(map(_is_corrected, moved_changes)):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
     elif moved_changes:
         texts.append(
@@ -177,6 +155,23 @@ def comparison_sentences(changes: Changes) -> list[str]:
             f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared."
         )
     return texts
+
+
+def _change_sentences(change: Change, collapses: float) -> Iterator[str]:
+    """Yield how many examples passed only before, or only now, and which drop would be noticed."""
+    if change.lost_passes or change.won_passes:
+        lost_text = f"{pluralize(change.lost_passes, 'example')} that passed before"
+        verb = "does" if change.lost_passes == 1 else "do"
+        yield f"{change.label}: {lost_text} {verb} not now, {change.won_passes:,} the other way round."
+    overall = change.overall
+    if overall.can_tell and overall.detectable is None:
+        yield f"{change.label}: hardly any drop would stand out from chance; run more trials."
+    elif overall.can_tell:
+        how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
+        if collapses:
+            how += f"; up to {collapses:.0%} of either side's conversations may earn nothing"
+        sensitivity = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
+        yield f"{change.label}: {sensitivity} ({how})."
 
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
@@ -227,8 +222,17 @@ def changes_json(changes: Changes) -> dict[str, Any]:
     }
 
 
+def _is_corrected(change: Change) -> bool:
+    comparisons = change.scenarios.values()
+    return any(comparison.adjusted is not None for comparison in comparisons)
+
+
 def _change_json(change: Change) -> dict[str, Any]:
     paired = change.paired
+    scenarios: dict[str, dict[str, Any]] = {}
+    for name, level in change.levels.items():
+        comparison = _comparison_json(change.scenarios[name])
+        scenarios[name] = fields_of(level, "before", "after") | comparison
     return {
         **fields_of(change, "agent", "span_label"),
         "before": change.level and change.level.before,
@@ -242,11 +246,7 @@ def _change_json(change: Change) -> dict[str, Any]:
             "both": paired.unscored_both,
         },
         **fields_of(change, "only_before", "only_after", "partial"),
-        "scenarios": {
-            name: fields_of(level, "before", "after")
-            | _comparison_json(change.scenarios[name])
-            for name, level in change.levels.items()
-        },
+        "scenarios": scenarios,
     }
 
 
@@ -349,10 +349,11 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
         texts = [verdict_line(verdict), *verdict_details(verdict)]
         title = "long-term memory: not measurable"
         return [_workflow_command("warning", title, ". ".join(texts))]
-    return [
-        _workflow_command("error", f"long-term memory: {finding.rule}", finding.text)
-        for finding in verdict.breaches
-    ]
+    commands: list[str] = []
+    for finding in verdict.breaches:
+        title = f"long-term memory: {finding.rule}"
+        commands.append(_workflow_command("error", title, finding.text))
+    return commands
 
 
 def _workflow_command(kind: str, title: str, text: str) -> str:
@@ -391,10 +392,8 @@ def gate_from_json(recorded: object, where: str) -> GateVerdict | None:
     # there is one
     regressed = "regressed" in str(recorded.get("sentence"))
     findings = from_record(tuple[Finding, ...], recorded.get("findings", []), where)
-    return GateVerdict(
-        findings=tuple(
-            structs.replace(finding, moved=regressed and finding.state == "failed")
-            for finding in findings
-        ),
-        lost=str(recorded.get("lost", "")),
-    )
+    marked: list[Finding] = []
+    for finding in findings:
+        moved = regressed and finding.state == "failed"
+        marked.append(structs.replace(finding, moved=moved))
+    return GateVerdict(findings=tuple(marked), lost=str(recorded.get("lost", "")))

@@ -83,11 +83,11 @@ def _scored_row_pairs(change: Change) -> list[RowPair]:
     """Return the examples scored in both, with 0 for open scores."""
     before = zero_open_scores(change.before)
     after = zero_open_scores(change.after)
-    return [
-        (row_before, row_after)
-        for row_before, row_after in zip(before, after, strict=True)
-        if row_before.scored and row_after.scored
-    ]
+    pairs: list[RowPair] = []
+    for row_before, row_after in zip(before, after, strict=True):
+        if row_before.scored and row_after.scored:
+            pairs.append((row_before, row_after))
+    return pairs
 
 
 # --- Rules with a limit.
@@ -119,11 +119,10 @@ def _check_limit(rule: Rule, change: Change, pairs: Sequence[Pair]) -> RuleResul
         power = power_beyond_limit(rule, before, pairs)
         blind = why_no_drop_fails(rule, before)
         return RuleResult("passed", result.sentence + power, blind)
-    scenarios = {
-        row.scenario
-        for _, row in row_pairs
-        if rule.scope.includes_skills(row.scenario, row.skills)
-    }
+    scenarios: set[str] = set()
+    for _, row in row_pairs:
+        if rule.scope.includes_skills(row.scenario, row.skills):
+            scenarios.add(row.scenario)
     losers = _largest_losers(rule, change, scenarios)
     doubt = _chance_explains(rule, change)
     return RuleResult("failed", result.sentence + losers + doubt)
@@ -163,15 +162,14 @@ def _largest_losers(rule: Rule, change: Change, scenarios: Collection[str]) -> s
     )
     if rule.scope.kind == "scenario" or not is_of_scores:
         return ""
-    worst = sorted(
-        (level.difference, name)
-        for name, level in change.levels.items()
-        if name in scenarios and level.difference < -SLACK
-    )
+    worst: list[tuple[float, str]] = []
+    for name, level in change.levels.items():
+        if name in scenarios and level.difference < -SLACK:
+            worst.append((level.difference, name))
     if not worst:
         return ""
     texts = []
-    for _, name in worst:
+    for _, name in sorted(worst):
         level = change.levels[name]
         texts.append(f"{name} ({level.before:.2f} to {level.after:.2f})")
     return f"; most in {join_some(texts, _MOST_NAMED)}"
@@ -227,11 +225,10 @@ def _check_scenarios_by_chance(
     if dropped:
         text = f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios"
         return RuleResult("failed", f"{text}: {', '.join(dropped)}")
-    reasons = [
-        comparison.reason
-        for comparison in comparisons.values()
-        if not comparison.can_tell
-    ]
+    reasons: list[str] = []
+    for comparison in comparisons.values():
+        if not comparison.can_tell:
+            reasons.append(comparison.reason)
     if not comparisons:
         reasons = ["no example has a score in both runs"]
     if reasons:

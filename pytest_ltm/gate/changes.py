@@ -48,30 +48,26 @@ class GateSide(Struct, frozen=True, kw_only=True):
     @property
     def agents(self) -> tuple[str, ...]:
         """The labels of its agents, in the order of the run."""
-        return tuple(
-            dict.fromkeys(
-                conversation.agent for conversation in self.result.conversations
-            )
-        )
+        agents = [conversation.agent for conversation in self.result.conversations]
+        return tuple(dict.fromkeys(agents))
 
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, shortest first, beginning with `isolated`."""
-        spans = {
-            conversation.span_label: conversation.span or 0
-            for conversation in self.result.conversations
-        }
+        spans: dict[str, int] = {}
+        for conversation in self.result.conversations:
+            spans[conversation.span_label] = conversation.span or 0
         return tuple(
             sorted(spans, key=lambda label: (spans[label], natural_sort_key(label)))
         )
 
     def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
-        return tuple(
-            conversation
-            for conversation in self.result.conversations
-            if conversation.agent == agent
-        )
+        conversations: list[ConversationResult] = []
+        for conversation in self.result.conversations:
+            if conversation.agent == agent:
+                conversations.append(conversation)
+        return tuple(conversations)
 
 
 def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
@@ -128,9 +124,10 @@ def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
-    deselected = [
-        f"--deselect={ways.nodes[name]}" for name in unequal.added if name in ways.nodes
-    ]
+    deselected: list[str] = []
+    for name in unequal.added:
+        if name in ways.nodes:
+            deselected.append(f"--deselect={ways.nodes[name]}")
     if ways.settings and deselected and not unequal.removed and not unequal.changed:
         cures.append(f"for the same plan: {' '.join(deselected)}")
     if ways.settings and unequal.removed and not unequal.added and not unequal.options:
@@ -240,14 +237,10 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""
-        return next(
-            (
-                change
-                for change in self.changes
-                if (change.agent, change.span_label) == (agent, span_label)
-            ),
-            None,
-        )
+        for change in self.changes:
+            if (change.agent, change.span_label) == (agent, span_label):
+                return change
+        return None
 
 
 def compare_sides(
@@ -348,12 +341,8 @@ def _make_change(
     shared = trials_before & trials_after
     if not shared:
         return None
-    held_before = [
-        conversation for conversation in at_span_before if conversation.trial in shared
-    ]
-    held_after = [
-        conversation for conversation in at_span_after if conversation.trial in shared
-    ]
+    held_before = _with_trials(at_span_before, shared)
+    held_after = _with_trials(at_span_after, shared)
     rows_before = _rows_by_place(held_before, part)
     rows_after = _rows_by_place(held_after, part)
     # Sorted, so that neither the order of a run nor xdist changes a resampled interval.
@@ -385,15 +374,22 @@ def _make_change(
     )
 
 
+def _with_trials(
+    conversations: Iterable[ConversationResult], trials: Collection[str]
+) -> list[ConversationResult]:
+    return [
+        conversation for conversation in conversations if conversation.trial in trials
+    ]
+
+
 def _conversations_at(
     span: str, conversations: Iterable[ConversationResult]
 ) -> list[ConversationResult]:
     """Return the conversations at a memory span, by trial."""
-    at_span = [
-        conversation
-        for conversation in conversations
-        if conversation.span_label == span
-    ]
+    at_span: list[ConversationResult] = []
+    for conversation in conversations:
+        if conversation.span_label == span:
+            at_span.append(conversation)
     # then by their texts: `1` and `01` are equal in natural order
     return sorted(
         at_span,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from pytest_ltm.api.journal import ConversationResult, ScenarioResult
 from pytest_ltm.api.storage import pluralize
@@ -22,10 +22,7 @@ _MOST_NAMED = 3
 
 def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> RuleResult:
     """Return whether a metric is within its limit at one memory span."""
-    all_rows = chain.from_iterable(
-        conversation.scenarios for conversation in conversations
-    )
-    rows = rule.scope.rows(all_rows)
+    rows = rule.scope.rows(_rows_of(conversations))
     counted = rows if rule.metric.name in OF_ALL_ROWS else zero_open_scores(rows)
     is_scoped = bool(rule.scope.kind)
     value = rule.metric.value(counted, conversations, scoped=is_scoped)
@@ -90,17 +87,22 @@ def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
 
 def error_text(conversations: Sequence[ConversationResult]) -> str:
     """Return which examples ended in an error of the scenario; "" if none did."""
-    all_rows = chain.from_iterable(
-        conversation.scenarios for conversation in conversations
-    )
-    rows = [
-        row for row in all_rows if row.outcome == "error" and not row.infrastructure
-    ]
-    if not rows:
+    examples_by_scenario = Counter[str]()
+    for row in _rows_of(conversations):
+        if row.outcome == "error" and not row.infrastructure:
+            examples_by_scenario[row.scenario] += 1
+    if not examples_by_scenario:
         return ""
-    names = list(dict.fromkeys(row.scenario for row in rows))
+    names = list(examples_by_scenario)
     name_list = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         name_list += " …"
-    examples = pluralize(len(rows), "example")
+    examples = pluralize(examples_by_scenario.total(), "example")
     return f"{examples} ended in an error of the scenario: {name_list}"
+
+
+def _rows_of(conversations: Iterable[ConversationResult]) -> list[ScenarioResult]:
+    rows: list[ScenarioResult] = []
+    for conversation in conversations:
+        rows += conversation.scenarios
+    return rows

@@ -59,19 +59,16 @@ def facts_of(
             digest = None
         else:
             digest = _short_digest(_canonical_text(example["definition"]))
-        own_facts = {
-            name: value_or_digest(example[name])
-            for name in example
-            if name not in ("scenario", "example", "definition")
-        }
-        examples[f"{example.get('scenario')}/{example.get('example')}"] = own_facts | {
-            "definition": digest
-        }
-    settings = {
-        str(name): value_or_digest(value)
-        for name, value in plan.items()
-        if name not in ("examples", "trial")
-    }
+        own_facts: dict[str, object] = {}
+        for name, value in example.items():
+            if name not in ("scenario", "example", "definition"):
+                own_facts[name] = value_or_digest(value)
+        own_facts["definition"] = digest
+        examples[f"{example.get('scenario')}/{example.get('example')}"] = own_facts
+    settings: dict[str, object] = {}
+    for name, value in plan.items():
+        if name not in ("examples", "trial"):
+            settings[str(name)] = value_or_digest(value)
     return PlanFacts(
         span_label=span_label,
         trial=trial,
@@ -123,10 +120,9 @@ def unequal_plans(
     before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> Unequal | None:
     """Return the differences between conversations at the same place; None if all are equal."""
-    parts = [
-        _plan_difference(theirs, ours)
-        for _, theirs, ours in _shared_places(before, after, equal=False)
-    ]
+    parts: list[Unequal] = []
+    for _, theirs, ours in _shared_places(before, after, equal=False):
+        parts.append(_plan_difference(theirs, ours))
     if not parts:
         return None
 
@@ -198,10 +194,15 @@ def _plan_difference(
     changed = [key for key in both if theirs[key] != ours[key]]
     added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
     removed = sorted(theirs.keys() - ours.keys(), key=natural_sort_key)
-    sentences = [
-        f"the {name.replace('_', ' ')} is {show_value(value_there)} there and {show_value(value_here)} in this run"
-        for name, (value_there, value_here) in settings.items()
-    ]
+    sentences: list[str] = []
+    options: list[str] = []
+    for name, (value_there, value_here) in settings.items():
+        values_text = (
+            f"{show_value(value_there)} there and {show_value(value_here)} in this run"
+        )
+        sentences.append(f"the {name.replace('_', ' ')} is {values_text}")
+        if name in _OPTIONS:
+            options.append(_option_text(name, value_there))
     if removed:
         sentences.append(f"only there: {_list_examples(removed)}")
     if added:
@@ -215,11 +216,6 @@ def _plan_difference(
                 keys_by_difference[_difference_sentence(name, *values)].append(key)
     for difference, keys in keys_by_difference.items():
         sentences.append(f"{_list_examples(keys)}: {difference}")
-    options = [
-        _option_text(name, value_there)
-        for name, (value_there, _) in settings.items()
-        if name in _OPTIONS
-    ]
     if not sentences:
         sentences = [
             "the difference is unknown: one of the plans was not kept, or another version wrote it"
@@ -247,10 +243,8 @@ def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
     """Return the option for as many examples per scenario as the other run has, if that number is uniform."""
     counts_there = Counter(map(_scenario_of_key, theirs))
     counts_here = Counter(map(_scenario_of_key, ours))
-    differ = any(
-        counts_there[name] != counts_here[name]
-        for name in counts_there.keys() & counts_here.keys()
-    )
+    shared = counts_there.keys() & counts_here.keys()
+    differ = any(counts_there[name] != counts_here[name] for name in shared)
     numbers = set(counts_there.values())
     if differ and len(numbers) == 1:
         return [f"--ltm-examples={min(numbers)}"]
@@ -267,12 +261,13 @@ def _differing_settings(
 def _differing_values(
     theirs: Mapping[str, object], ours: Mapping[str, object]
 ) -> dict[str, tuple[object, object]]:
-    names = dict.fromkeys([*theirs, *ours])
-    return {
-        name: (theirs.get(name), ours.get(name))
-        for name in names
-        if theirs.get(name) != ours.get(name)
-    }
+    values: dict[str, tuple[object, object]] = {}
+    for name in dict.fromkeys([*theirs, *ours]):
+        value_there = theirs.get(name)
+        value_here = ours.get(name)
+        if value_there != value_here:
+            values[name] = (value_there, value_here)
+    return values
 
 
 def _difference_sentence(name: str, value_there: object, value_here: object) -> str:
@@ -298,11 +293,8 @@ def _list_examples(keys: Sequence[str]) -> str:
 def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios all of whose examples are among the keys."""
     partly = set(map(_scenario_of_key, both))
-    return tuple(
-        name
-        for name in dict.fromkeys(map(_scenario_of_key, keys))
-        if name not in partly
-    )
+    names = dict.fromkeys(map(_scenario_of_key, keys))
+    return tuple(name for name in names if name not in partly)
 
 
 def _scenario_of_key(key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -187,18 +187,19 @@ def _rule_problems(
     missing = [span for span in settings.spans if span not in before.spans]
     if missing:
         yield f"{before.name} has no memory span {', '.join(missing)} (it has {', '.join(before.spans)})"
-    conversations = [
-        conversation
-        for conversation in before.result.conversations
-        if conversation.span_label in settings.spans
-    ]
-    if rule.metric.unit == "usd" and any(
-        conversation.cost_usd is None for conversation in conversations
-    ):
+    if rule.metric.unit == "usd" and _lacks_costs(before, settings.spans):
         yield (
             f"{before.name} lacks the cost of some replies. Record it again with an agent that reports its cost, or "
             "with --ltm-price"
         )
+
+
+def _lacks_costs(side: GateSide, spans: Collection[str]) -> bool:
+    costs: list[float | None] = []
+    for conversation in side.result.conversations:
+        if conversation.span_label in spans:
+            costs.append(conversation.cost_usd)
+    return None in costs
 
 
 # --- Checks once the items are known, before the first conversation: names, numbers of
@@ -271,10 +272,9 @@ def check_plans(
         )
     nothing = RunResult(run_id="", conversations=())
     after = GateSide(name="this run", result=nothing, plans=tuple(facts))
-    nodes = {
-        ltm_item.scenario: ltm_item.item.nodeid.partition("[")[0]
-        for ltm_item in ltm_items
-    }
+    nodes: dict[str, str] = {}
+    for ltm_item in ltm_items:
+        nodes[ltm_item.scenario] = ltm_item.item.nodeid.partition("[")[0]
     ways = structs.replace(WAYS, nodes=nodes)
     before = options.before
     read_option(
@@ -328,15 +328,12 @@ class Gate:
         """Compare, judge and save the baseline; return the report section."""
         # First, because the rules of --ltm-compare-fail depend on the changes.
         unequal = self._compare(result)
-        gated = bool(self.options.rules) or any(
-            row.pass_k is not None for row in result.scenarios
-        )
+        has_pass_k = any(row.pass_k is not None for row in result.scenarios)
+        gated = bool(self.options.rules) or has_pass_k
         is_whole = self._run.settings.shard is None
         if gated and is_whole and status in DECIDED:
-            cut = any(
-                conversation.ended == "interrupted"
-                for conversation in result.conversations
-            )
+            ends = {conversation.ended for conversation in result.conversations}
+            cut = "interrupted" in ends
             loss = unequal or ("the run did not finish" if cut else "")
             self.verdict = decide_gate(
                 result,
@@ -386,9 +383,8 @@ class Gate:
 
     def _save(self, result: RunResult, status: int) -> str:
         """Save the baseline if possible; return a sentence on the outcome."""
-        finished = status in DECIDED and all(
-            conversation.ended == "complete" for conversation in result.conversations
-        )
+        ends = {conversation.ended for conversation in result.conversations}
+        finished = status in DECIDED and ends <= {"complete"}
         reason = why_unmeasured(result)
         if not reason and not finished:
             reason = "the run did not finish"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import structs
 
 from pytest_ltm.api.journal import (
     LATEST,
+    ConversationResult,
     RunResult,
     find_run,
     newest_first,
@@ -23,7 +25,7 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.figures.run_loading import RESULTS, read_run, results_in
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, one_agent
-from pytest_ltm.gate.plan_facts import facts_of
+from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
 
 # Precedes the agent's label if a run or a file contains several: `latest@mybot`.
 AGENT = "@"
@@ -94,15 +96,8 @@ def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
         return runs[0] if runs else latest
     for run in runs:
         conversations = tuple(part.result for part in results_in(run)[0])
-        over = all(
-            (path.parent / "results.json").is_file()
-            for path in run.glob("*/journal.jsonl")
-        )
-        is_whole = over and all(
-            conversation.ended == "complete" for conversation in conversations
-        )
         # lost examples say nothing about the agent
-        if is_whole and not why_unmeasured(
+        if _is_over(run, conversations) and not why_unmeasured(
             RunResult(run_id=run.name, conversations=conversations)
         ):
             return run
@@ -117,19 +112,28 @@ def _load_side(path: Path, text: str) -> GateSide:
     return load_baseline(path, f"baseline {text!r}" if path.stem == text else "")
 
 
+def _is_over(run: Path, conversations: Iterable[ConversationResult]) -> bool:
+    """Return whether all conversations of a run have been played to their end."""
+    for journal in run.glob("*/journal.jsonl"):
+        if not (journal.parent / "results.json").is_file():
+            return False
+    return all(conversation.ended == "complete" for conversation in conversations)
+
+
 def side_of_run(path: Path) -> GateSide:
     """Load a run folder as a side."""
     run = read_run(path)
-    plans = tuple(
-        facts_of(
+    plans: list[PlanFacts] = []
+    for folder in run.conversations:
+        facts = facts_of(
             folder.plan() or None,
             span_label=folder.result.span_label,
             trial=folder.result.trial,
             fingerprint=folder.result.plan_fingerprint,
         )
-        for folder in run.conversations
-    )
-    return GateSide(name=f"run {run.result.run_id}", result=run.result, plans=plans)
+        plans.append(facts)
+    name = f"run {run.result.run_id}"
+    return GateSide(name=name, result=run.result, plans=tuple(plans))
 
 
 def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> str:

@@ -88,9 +88,11 @@ class GateVerdict(Struct, frozen=True, kw_only=True):
     @property
     def unknown(self) -> tuple[Finding, ...]:
         """The findings of rules that cannot be evaluated."""
-        return tuple(
-            finding for finding in self.findings if finding.state == "unmeasurable"
-        )
+        findings: list[Finding] = []
+        for finding in self.findings:
+            if finding.state == "unmeasurable":
+                findings.append(finding)
+        return tuple(findings)
 
     @property
     def status(self) -> int:

@@ -7,7 +7,7 @@ import json
 import shlex
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,10 +79,8 @@ def live_page(request: Request) -> Response:
 
 async def stream_changes(request: Request) -> Response:
     """Send changes until all runs are over."""
-    runs = [
-        _followed_run(request, name)
-        for name in request.query_params.getlist("run")[:MOST_RUNS]
-    ]
+    names = request.query_params.getlist("run")[:MOST_RUNS]
+    runs = [_followed_run(request, name) for name in names]
     page = _LiveUpdates(request.query_params.get("open", ""))
 
     async def server_events() -> AsyncIterator[str]:
@@ -120,6 +118,17 @@ def _followed_run(request: Request, name: str) -> FollowedRun:
     return followed[name]
 
 
+def _changed_lines(
+    lines_before: Sequence[list[Any]], lines: Sequence[list[Any]]
+) -> list[list[Any]]:
+    """Return the lines that are new or have changed, each after its number: most do not change between two reads."""
+    changed: list[list[Any]] = []
+    for line_number, line in enumerate(lines):
+        if lines_before[line_number : line_number + 1] != [line]:
+            changed.append([line_number, *line])
+    return changed
+
+
 class _LiveUpdates:
     """The state of one page, from which its updates are computed."""
 
@@ -150,12 +159,7 @@ class _LiveUpdates:
                         lines_before = self._lines.get(conversation.id, [])
                         lines = state["lines"]
                         self._lines[conversation.id] = lines
-                        # Most lines of a conversation do not change between two reads.
-                        state["lines"] = [
-                            [line_number, *line]
-                            for line_number, line in enumerate(lines)
-                            if lines_before[line_number : line_number + 1] != [line]
-                        ]
+                        state["lines"] = _changed_lines(lines_before, lines)
                         changed.append(state)
                     if conversation.id == self._opened:
                         items += self._new_exchanges(conversation)
@@ -165,10 +169,9 @@ class _LiveUpdates:
             "said": items,
         }
         self._runs = states
-        text = "".join(
-            _format_event(name, value) for name, value in news.items() if value
-        )
-        return text, more, all(state["over"] or state["gone"] for state in states)
+        events = [_format_event(name, value) for name, value in news.items() if value]
+        all_over = all(state["over"] or state["gone"] for state in states)
+        return "".join(events), more, all_over
 
     def _new_exchanges(self, conversation: FollowedConversation) -> list[list[Any]]:
         items = conversation.last_exchanges(
@@ -382,10 +385,10 @@ class FollowedConversation:
             "scored": len(scores),
             "total": len(examples),
             "lines": [list(example) for example in examples[:MOST_EXAMPLES]],
-            **{
-                f"n_{state.partition(' ')[0]}": states.count(state)
-                for state in ("to come", "open", "waiting", "done")
-            },
+            "n_to": states.count("to come"),
+            "n_open": states.count("open"),
+            "n_waiting": states.count("waiting"),
+            "n_done": states.count("done"),
             "usd": self._bill.total_usd,
             "used": tokens or None,
             "faults": len(record.faults),
@@ -437,6 +440,10 @@ def _shorten(text: str) -> str:
     return for_screen(text)
 
 
+# The options that limit what a run may spend, with their units.
+_UNITS = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}
+
+
 class FollowedRun:
     """A run folder, up to the positions read so far; shared by several pages."""
 
@@ -446,7 +453,7 @@ class FollowedRun:
         """Held while anything of the run is read, because several threads answer pages."""
         self._conversations: dict[ConversationName, FollowedConversation] = {}
         self._prices: Prices | None = None
-        self._limits: dict[str, str] = {}
+        self._limits: list[str] = []
         self._begun = False
         self._verdict = ""
 
@@ -470,11 +477,9 @@ class FollowedRun:
         try:
             options = read_run_file(self.path).options
             self._prices = read_prices(options.get("ltm_price") or ())
-            self._limits = {
-                name: str(options[name])
-                for name in ("ltm_max_cost", "ltm_max_tokens")
-                if name in options
-            }
+            for name, unit in _UNITS.items():
+                if name in options:
+                    self._limits.append(f"{options[name]} {unit}")
         except (LtmError, TypeError):
             # merged runs, or those of another version, have none
             self._prices = read_prices(())
@@ -505,14 +510,8 @@ class FollowedRun:
             spent = sum_spent(Shared(ledger).read() if ledger.exists() else {})
         except (LtmError, OSError, TypeError, AttributeError):
             return fields
-        units = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}
-        limits = [
-            f"{self._limits[name]} {unit}"
-            for name, unit in units.items()
-            if name in self._limits
-        ]
-        if limits:
-            fields["budget"] = f"{spent} spent of {' and '.join(limits)}"
+        if self._limits:
+            fields["budget"] = f"{spent} spent of {' and '.join(self._limits)}"
         return fields
 
 

@@ -156,11 +156,11 @@ def _agent_scores(past: Past, settings: Mapping[str, Any]) -> tuple[AgentScores,
     for agent, scores in group_by(past.standings, lambda score: score.agent).items():
         scored = [score for score in scores if score.share is not None]
         scored.sort(key=lambda score: score.span or 0)
-        texts = tuple(
-            f"{_score_text(score)} {span_place(score.span_label)}".rstrip()
-            for score in scored
-        )
-        rows.append(AgentScores(agent=agent, scores=texts))
+        texts: list[str] = []
+        for score in scored:
+            place = span_place(score.span_label)
+            texts.append(f"{_score_text(score)} {place}".rstrip())
+        rows.append(AgentScores(agent=agent, scores=tuple(texts)))
     return tuple(rows)
 
 
@@ -202,10 +202,9 @@ def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return the newest standing of each agent under test, or of all agents, newest first."""
     measured: list[tuple[Past, HistoricalScore]] = []
     for past in pasts:
-        if past.state == "finished":
-            measured += [
-                (past, score) for score in past.standings if not score.unmeasured
-            ]
+        for score in past.standings if past.state == "finished" else ():
+            if not score.unmeasured:
+                measured.append((past, score))
     tested = [(past, score) for past, score in measured if score.own] or measured
     by_agent = group_by(tested, lambda pair: pair[1].agent)
     agents = list(by_agent.items())[:MOST_STANDINGS]
