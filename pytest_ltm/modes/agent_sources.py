@@ -53,14 +53,14 @@ def agent_sources(
         def none() -> object:
             raise AgentError("no agent exists while a run is scored again")
 
-        return {
-            agent.label: agent_source(
+        rescored_sources: dict[str, AgentSource] = {}
+        for agent in settings.agents:
+            rescored_sources[agent.label] = agent_source(
                 none,
                 spec=recorded_spec(settings.rescored, agent.label) or agent.spec,
                 settings=recorded_settings(settings.rescored, agent.label),
             )
-            for agent in settings.agents
-        }
+        return rescored_sources
     share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
     sources: dict[str, AgentSource] = {}
     conversations = len(settings.spans) * settings.trials
@@ -85,11 +85,10 @@ def agent_sources(
         return sources
     from pytest_ltm.agents.ingested_once import join_families
 
-    families = {
-        agent.label: f"{agent.family} {agent.language}"
-        for agent in settings.agents
-        if agent.family
-    }
+    families: dict[str, str] = {}
+    for agent in settings.agents:
+        if agent.family:
+            families[agent.label] = f"{agent.family} {agent.language}"
     return join_families(sources, families)
 
 
@@ -174,15 +173,13 @@ def fix_latest(
     from pytest_ltm.modes.resume_command_line import begun_by_controller
 
     agents_by_label = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
-    fixed = tuple(
-        AgentChoice(
-            choice.label,
-            agents_by_label.get(choice.label) or resolve_latest(choice.spec, ltm_dir),
-        )
-        for choice in chosen
-    )
+    fixed: list[AgentChoice] = []
+    for choice in chosen:
+        recorded = agents_by_label.get(choice.label)
+        spec = recorded or resolve_latest(choice.spec, ltm_dir)
+        fixed.append(AgentChoice(choice.label, spec))
     config.option.ltm_agent = [f"{choice.label}={choice.spec}" for choice in fixed]
-    return fixed
+    return tuple(fixed)
 
 
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:

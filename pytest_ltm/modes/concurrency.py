@@ -85,11 +85,9 @@ def limit_conversations(
     """Return how many conversations may be played at once in total, and by agent label; {}: one at a time."""
     limit = settings.concurrency
     jumps = settings.time == "jump"
-    by_label = {
-        label: most_at_once(source, limit, jumps=jumps)
-        for label, source in sources.items()
-    }
+    by_label: dict[str, int] = {}
     for label, source in sources.items():
+        by_label[label] = most_at_once(source, limit, jumps=jumps)
         source.at_once = by_label[label] > 1
     if any(number > 1 for number in by_label.values()):
         # The shared loop must run while a body occupies the main thread.
@@ -246,10 +244,8 @@ class ConcurrentRunner:
         for name in self._run.to_come[:]:
             if len(self._names) >= self._run.most_at_once:
                 return
-            playing = sum(
-                played_name.agent == name.agent for played_name in self._names
-            )
-            if playing < self._run.of_agent[name.agent]:
+            agents = [played_name.agent for played_name in self._names]
+            if agents.count(name.agent) < self._run.of_agent[name.agent]:
                 self._run.to_come.remove(name)
                 self._names.append(name)
                 self._hub.start(partial(self._play, name))

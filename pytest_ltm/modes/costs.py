@@ -208,11 +208,10 @@ class RunCosts:
     def pytest_report_header(self) -> list[str]:
         """Return header lines with prices and budget, if there are any."""
         priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
-        prices = [
-            f"{label} {cost.tariff.price} ({cost.source})"
-            for label, cost in priced
-            if cost.tariff.price
-        ]
+        prices: list[str] = []
+        for label, cost in priced:
+            if cost.tariff.price:
+                prices.append(f"{label} {cost.tariff.price} ({cost.source})")
         limits = []
         if self._limits.usd is not None:
             limits.append(f"${self._limits.usd:g}")

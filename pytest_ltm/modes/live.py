@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,11 +150,11 @@ class AgentFactory:
                 fatal=fatal_exceptions(), folder=self._folder, timeout=self._limit
             )
         ).close()
-        differences = (
-            _recording.agent_differences(recording, self.record)
-            for recording in recordings
-        )
-        return list(dict.fromkeys(chain.from_iterable(differences)))
+        differences: dict[str, None] = {}
+        for recording in recordings:
+            sentences = _recording.agent_differences(recording, self.record)
+            differences |= dict.fromkeys(sentences)
+        return list(differences)
 
 
 class LiveMode(ConversationMode):
@@ -383,11 +382,8 @@ def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
     needed = _required_capabilities(plan)
     if plan.compact:
         needed.add(Compacts.__name__)
-    capabilities = [
-        name
-        for name in facts.capabilities
-        if name not in NAMED_WHERE_NEEDED or name in needed
-    ]
+    unneeded = set(NAMED_WHERE_NEEDED) - needed
+    capabilities = [name for name in facts.capabilities if name not in unneeded]
     return structs.replace(facts, capabilities=tuple(capabilities))
 
 

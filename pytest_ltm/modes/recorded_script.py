@@ -83,18 +83,12 @@ class RecordScript(ConversationScript):
 
     def next(self, conversation: Conversation) -> Action | None:
         """Return the next action in the record."""
-        self._lanes = self._lanes or {
-            lane.example.key: lane for lane in conversation.lanes
-        }
+        lanes = conversation.lanes
+        self._lanes = self._lanes or {lane.example.key: lane for lane in lanes}
         action: Action | None = None
         match self._playback.next:
             case None if self._playback.record.complete:
-                lanes = (lane for lane in conversation.lanes if not lane.ended)
-                over = all(
-                    lane.body_ended
-                    and lane.example.key not in conversation.changed_scripts
-                    for lane in lanes
-                )
+                over = _is_over(conversation)
                 action = Finish() if over else GiveUp("its end is not recorded")
             case None:
                 action = GiveUp(self._why_over())
@@ -303,6 +297,15 @@ class RecordScript(ConversationScript):
         early = self._playback.record.ended_early
         self.cut_short = not early
         return early or CUT_SHORT
+
+
+def _is_over(conversation: Conversation) -> bool:
+    """Return whether the body of each open lane has ended, and was that of the record."""
+    for lane in conversation.lanes:
+        changed = lane.example.key in conversation.changed_scripts
+        if not lane.ended and (changed or not lane.body_ended):
+            return False
+    return True
 
 
 def _repeat_send(event: events.MessageSent) -> Send:

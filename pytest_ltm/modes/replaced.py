@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from types import CodeType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 import pytest
@@ -57,11 +57,11 @@ def _sentences(traceback: TracebackType | None) -> Iterator[str]:
 
 def replaced_parts(codes: list[CodeType]) -> Iterator[tuple[str, CodeType]]:
     """Yield the names in the standard library that refer to foreign code."""
-    library = [
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
-    ]
+    package_names = sys.stdlib_module_names - {"__main__"}
+    library: list[tuple[str, ModuleType]] = []
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in package_names:
+            library.append((name, module))
     own_files = {getattr(module, "__file__", None) for _, module in library}
     foreign = {code for code in codes if code.co_filename not in own_files}
     for name, module in library:

@@ -148,9 +148,9 @@ class Rescoring:
                 place = f"{conversation.name} {verdict.example}"
                 kept_reasons[place] = verdict.why
         folders = self._source, self._run.folder.path
-        plans: dict[_result.ConversationName, list[Plan]] = {
-            row.conversation: [] for row in after
-        }
+        plans: dict[_result.ConversationName, list[Plan]] = {}
+        for row in after:
+            plans[row.conversation] = []
         for name, folder in itertools.product(plans, folders):
             with contextlib.suppress(LtmError):
                 # An unreadable plan explains nothing.
@@ -195,10 +195,9 @@ class Rescoring:
         ):
             yield f"{name.folder}: {' '.join(texts)}"
             return
-        then = {
-            example.key: compared_definition(example.definition)
-            for example in recorded.examples
-        }
+        then: dict[str, object] = {}
+        for example in recorded.examples:
+            then[example.key] = compared_definition(example.definition)
         for key, definition in regenerate_definitions(
             group, self._run.settings
         ).items():
@@ -405,16 +404,15 @@ class RescoredConversation(_setup.ConversationMode):
             and then.ended != "complete"
         ):
             ended = then.ended
-        kept_verdicts = tuple(
-            _result.KeptVerdict(example=example, why=reason)
-            for example, reason in conversation.changed_scripts.items()
-        )
+        kept_verdicts: list[_result.KeptVerdict] = []
+        for example, reason in conversation.changed_scripts.items():
+            kept_verdicts.append(_result.KeptVerdict(example=example, why=reason))
         spec = (then and then.agent_spec) or (
             header.agent.spec if header and header.agent else ""
         )
         _result.write_results(
             self.inputs.folder / RESULTS,
-            replace(result, agent_spec=spec, ended=ended, kept=kept_verdicts),
+            replace(result, agent_spec=spec, ended=ended, kept=tuple(kept_verdicts)),
         )
 
     def _kept_ending(self, example: str) -> Ending:

@@ -54,41 +54,33 @@ class Begun(Struct, frozen=True):
     @property
     def complete(self) -> frozenset[ConversationName]:
         """The complete conversations."""
-        return frozenset(
-            name
-            for name, recording in self.recordings.items()
-            if recording is not None and recording.complete
-        )
+        readable = self._readable.items()
+        return frozenset(name for name, recording in readable if recording.complete)
 
     @property
-    def lost(self) -> int:
-        """The number of messages at the ends of conversations that were lost to transient faults."""
-        return sum(
-            recording.lost
-            for recording in self.recordings.values()
-            if recording is not None
-        )
-
-    @property
-    def exchanges(self) -> int:
-        """The total number of recorded exchanges."""
-        return sum(
-            recording.exchanges
-            for recording in self.recordings.values()
-            if recording is not None
-        )
-
-    @property
-    def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
-        """The conversations in which an agent has heard something, including complete ones."""
-        readable = {
+    def _readable(self) -> dict[ConversationName, _recording.Recording]:
+        return {
             name: recording
             for name, recording in self.recordings.items()
             if recording is not None
         }
+
+    @property
+    def lost(self) -> int:
+        """The number of messages at the ends of conversations that were lost to transient faults."""
+        return sum(recording.lost for recording in self._readable.values())
+
+    @property
+    def exchanges(self) -> int:
+        """The total number of recorded exchanges."""
+        return sum(recording.exchanges for recording in self._readable.values())
+
+    @property
+    def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
+        """The conversations in which an agent has heard something, including complete ones."""
         return {
             name: recording
-            for name, recording in readable.items()
+            for name, recording in self._readable.items()
             if recording.heard or recording.complete
         }
 
@@ -100,9 +92,7 @@ class Begun(Struct, frozen=True):
         over = {*self.stuck, *self.complete}
         unfinished = self.recordings.keys() - over
         short = {name.whole for name in over}
-        return bool(unfinished) or any(
-            name not in over and name not in short for name in conversations
-        )
+        return bool(unfinished) or not short.union(over).issuperset(conversations)
 
     def refusal_reasons(self) -> list[str]:
         """Return a sentence for each reason, with the conversations that it prevents from continuing."""
@@ -132,11 +122,6 @@ class ResumeGuard:
         """Report what is resumed, and what a kill or a crash left incomplete."""
         begun_run = self._begun
         stuck = f", {len(begun_run.stuck)} cannot be resumed" if begun_run.stuck else ""
-        torn = {
-            name.folder: recording.torn
-            for name, recording in begun_run.heard_conversations.items()
-            if recording.torn
-        }
         resumed = (
             f"ltm: resumed: {len(begun_run.complete)} of {len(begun_run.recordings)} started conversations are "
             f"complete{stuck}; {begun_run.exchanges:,} recorded exchanges are not repeated"
@@ -144,11 +129,13 @@ class ResumeGuard:
         if begun_run.lost:
             lost_messages = pluralize(begun_run.lost, "message")
             resumed += f"; {lost_messages} lost to passing faults will be sent again"
-        left_out = [
-            f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored"
-            for name, size in torn.items()
-        ]
-        return [resumed, *left_out]
+        lines = [resumed]
+        for name, recording in begun_run.heard_conversations.items():
+            if recording.torn:
+                lines.append(
+                    f"ltm: {name.folder}: an incomplete last line of {recording.torn:,} bytes is ignored"
+                )
+        return lines
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Iterator[None]:
@@ -208,11 +195,11 @@ class ResumeGuard:
                     problems[label] = [str(error)]
             except LtmError as error:
                 problems[label] = [str(error)]
-        return [
-            f"{label}: {' '.join(problems[label])}"
-            for label in problems
-            if problems[label]
-        ]
+        lines: list[str] = []
+        for label, sentences in problems.items():
+            if sentences:
+                lines.append(f"{label}: {' '.join(sentences)}")
+        return lines
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:

@@ -86,10 +86,9 @@ def _keep_shard(
             f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
             f"Use {len(ltm_items)} or fewer"
         )
-    expected = {
-        name: expected_tokens(group, settings.spans)
-        for name, group in ltm_items.items()
-    }
+    expected = {}
+    for name, group in ltm_items.items():
+        expected[name] = expected_tokens(group, settings.spans)
     mine = shard_of(expected, settings.shard)
     deselected: list[pytest.Item] = []
     for name in ltm_items.keys() - mine:

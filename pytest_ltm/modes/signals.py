@@ -128,10 +128,10 @@ class Signals:
         self._session = session
         run = self._run
         if run.plays and threading.current_thread() is threading.main_thread():
-            for number in (
-                getattr(signal, name) for name in _NAMES if hasattr(signal, name)
-            ):
-                self._handle(number, self._end)  # under nohup, SIGHUP is ignored
+            for name in _NAMES:
+                if hasattr(signal, name):
+                    # under nohup, SIGHUP is ignored
+                    self._handle(getattr(signal, name), self._end)
             if hasattr(signal, "SIGCONT"):
                 self._handle(signal.SIGCONT, goes_on)
             when_hung.append(self._hung)
@@ -265,11 +265,12 @@ def _leave_threads_behind(status: int) -> None:
     """End this process some time after pytest, even if threads are left that Python would wait for."""
 
     def remaining() -> list[threading.Thread]:
-        return [
-            thread
-            for thread in threading.enumerate()
-            if not thread.daemon and thread is not threading.main_thread()
-        ]
+        main_thread = threading.main_thread()
+        threads: list[threading.Thread] = []
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not main_thread:
+                threads.append(thread)
+        return threads
 
     def end() -> None:
         threading.Event().wait(LINGERS)

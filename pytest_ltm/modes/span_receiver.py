@@ -316,19 +316,7 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     elif name == "memory_operation":
         rows = _draft_rows(values)
     elif values.get("openinference.span.kind") == "RETRIEVER":
-        # OpenInference's form of a retriever's results.
-        places = sorted(
-            {int(found[1]) for key in values if (found := _DOCUMENT.match(key))}
-        )
-        documents = [f"retrieval.documents.{place}.document" for place in places]
-        rows = [
-            (
-                "found",
-                values.get(f"{document}.id"),
-                str(values.get(f"{document}.content", "")),
-            )
-            for document in documents
-        ]
+        rows = _retriever_rows(values)
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
     operations = []
     for place, (kind, record, text) in enumerate(rows[:MOST_OPERATIONS], start=1):
@@ -351,6 +339,20 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
     if not records and kind != "found":
         records = [{"id": name}]
     return [(kind, record.get("id", name), _text(record)) for record in records]
+
+
+def _retriever_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
+    """Return the rows of OpenInference's form of a retriever's results."""
+    places: set[int] = set()
+    for key in values:
+        if match := _DOCUMENT.match(key):
+            places.add(int(match[1]))
+    rows: list[_Row] = []
+    for place in sorted(places):
+        document = f"retrieval.documents.{place}.document"
+        content = str(values.get(f"{document}.content", ""))
+        rows.append(("found", values.get(f"{document}.id"), content))
+    return rows
 
 
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
@@ -397,10 +399,10 @@ def _value(value: Mapping[str, Any]) -> Any:
     if "arrayValue" in value:
         return [_value(element) for element in value["arrayValue"].get("values", ())]
     if "kvlistValue" in value:
-        return {
-            element["key"]: _value(element.get("value", {}))
-            for element in value["kvlistValue"].get("values", ())
-        }
+        fields: dict[str, Any] = {}
+        for element in value["kvlistValue"].get("values", ()):
+            fields[element["key"]] = _value(element.get("value", {}))
+        return fields
     return next(iter(value.values()), None)
 
 

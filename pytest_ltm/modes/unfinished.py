@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm.api.journal import JOURNAL, RESULTS, ScenarioResult, read_results
+from pytest_ltm.api.journal import (
+    JOURNAL,
+    RESULTS,
+    ConversationResult,
+    ScenarioResult,
+    read_results,
+)
 from pytest_ltm.api.session import LtmRun
 from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.figures.text import wrap_text
@@ -20,6 +26,36 @@ if TYPE_CHECKING:
 
 PAID_TOKENS, PAID_SECONDS = 1_000, 3
 """The resume command is shown above this number of tokens, or of seconds taken by agents."""
+
+
+def _rows_done(conversations: Iterable[ConversationResult]) -> list[ScenarioResult]:
+    """Return the results of the examples that resuming would not play again."""
+    rows_done: list[ScenarioResult] = []
+    for conversation in conversations:
+        causes = {"not reached"}
+        # The faults that made an agent count as gone are undone when the run is
+        # resumed.
+        if conversation.ended == "agent gone":
+            causes.add("agent")
+        for row in conversation.scenarios:
+            if row.cause not in causes:
+                rows_done.append(row)
+    return rows_done
+
+
+def _spending(
+    conversations: Iterable[ConversationResult],
+) -> list[ConversationResult]:
+    return [
+        conversation for conversation in conversations if not conversation.hypothetical
+    ]
+
+
+def _was_paid(conversation: ConversationResult) -> bool:
+    """Return whether an agent reported some usage, or was a person, whose time is valuable."""
+    if conversation.cost_usd or conversation.input_tokens:
+        return True
+    return conversation.agent_spec.partition(":")[0] == "human"
 
 
 class Unfinished:
@@ -43,47 +79,24 @@ class Unfinished:
         )
         if not self._run.plays or result is None or not was_asked:
             return  # refused before anything was sent: there is nothing to resume
-        # The faults that made an agent count as gone are undone when the run is
-        # resumed.
-        rows_done: list[ScenarioResult] = []
-        for conversation in result.conversations:
-            causes = {"not reached"}
-            if conversation.ended == "agent gone":
-                causes.add("agent")
-            rows_done += [
-                row for row in conversation.scenarios if row.cause not in causes
-            ]
+        rows_done = _rows_done(result.conversations)
         total = max(self._run.items.expected(self._run.config), len(result.scenarios))
-        if len(rows_done) >= total and all(
-            conversation.ended == "complete" for conversation in result.conversations
-        ):
+        ends = {conversation.ended for conversation in result.conversations}
+        if len(rows_done) >= total and ends <= {"complete"}:
             if any(row.cause == "agent" for row in rows_done):
                 self._offer_asking_again(write_line)
             return
         tokens = sum(conversation.tokens for conversation in result.conversations)
         if not tokens and not cut_off:
             return
-        spending = [
-            conversation
-            for conversation in result.conversations
-            if not conversation.hypothetical
-        ]
-        costs = [
-            conversation.cost_usd
-            for conversation in spending
-            if conversation.cost_usd is not None
-        ]
-        spent = f", ${sum(costs):.4f}" if costs else ""
+        spending = _spending(result.conversations)
+        costs = [conversation.cost_usd for conversation in spending]
+        known_costs = [cost for cost in costs if cost is not None]
+        paid = any(map(_was_paid, spending))
+        spent = f", ${sum(known_costs):.4f}" if known_costs else ""
         share = f"{len(rows_done)} of {total} examples are done"
         write_line(f"ended early: {share}, {tokens:,} tokens sent{spent}", yellow=True)
         took = self._report.agent_seconds
-        # An agent reported some usage, or was a person, whose time is valuable.
-        paid = any(
-            conversation.cost_usd
-            or conversation.input_tokens
-            or conversation.agent_spec.partition(":")[0] == "human"
-            for conversation in spending
-        )
         if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
                 write_line(line)
@@ -106,10 +119,9 @@ class Unfinished:
         if can:
             result = self._report.result
             larger = self._run.costs.larger_budget()
-            spent = result is not None and any(
-                conversation.ended == "budget spent"
-                for conversation in result.conversations
-            )
+            conversations = result.conversations if result is not None else ()
+            ends = {conversation.ended for conversation in conversations}
+            spent = "budget spent" in ends
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
             results = self._run.folder.path.glob(f"*/{RESULTS}")

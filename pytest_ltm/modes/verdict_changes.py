@@ -59,16 +59,16 @@ class Rescored(Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
-        moved = [
-            {
+        moved: list[dict[str, Any]] = []
+        for move in self.moves:
+            record = {
                 "nodeid": move.row.nodeid,
                 "before": to_record(move.before),
                 "after": to_record(move.after),
                 "why": move.why,
                 "amended": move.amended,
             }
-            for move in self.moves
-        ]
+            moved.append(record)
         return {
             "run": self.run,
             "same": self.same,
@@ -231,12 +231,10 @@ def plan_differences(recorded: Plan, current: Plan) -> list[str]:
         "The plan's {}",
     )
     recorded_keys = {example.key for example in recorded.examples}
-    missing = [
-        f"{example.key} was not recorded."
-        for example in current.examples
-        if example.key not in recorded_keys
-    ]
-    return changes + missing
+    for example in current.examples:
+        if example.key not in recorded_keys:
+            changes.append(f"{example.key} was not recorded.")
+    return changes
 
 
 def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
@@ -248,16 +246,17 @@ def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
     judge: dict[str, Any] = {}
     if not same_judge:
         judge = {"judge": current.judge, "judge_votes": current.judge_votes}
-    examples = tuple(
-        replace(
-            example, version=new.version, skills=new.skills, threshold=new.threshold
-        )
-        for example in recorded.examples
-        if (new := today.get(example.key)) is not None
-    )
+    examples = []
+    for example in recorded.examples:
+        new = today.get(example.key)
+        if new is not None:
+            rescored = replace(
+                example, version=new.version, skills=new.skills, threshold=new.threshold
+            )
+            examples.append(rescored)
     return replace(
         recorded,
-        examples=examples,
+        examples=tuple(examples),
         scoring=current.scoring,
         reading=current.reading,
         **judge,
@@ -301,8 +300,7 @@ def rescored_details(rescored: Rescored) -> list[str]:
         new = verdict_text(move.after, f"{move.after.outcome}, no score")
         amended = " (amended by hand: the amendment counts)" if move.amended else ""
         texts.append(one_line(f"{place}: {old} -> {new}{amended}: {move.why}"))
-    texts += [
-        f"{name}: kept: {one_line(reason)}" for name, reason in rescored.kept.items()
-    ]
+    for name, reason in rescored.kept.items():
+        texts.append(f"{name}: kept: {one_line(reason)}")
     # A new rule may change thousands of verdicts.
     return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

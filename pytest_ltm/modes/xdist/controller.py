@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,11 +89,12 @@ class JournalSnapshot:
         """Return an example's usage so far, as fields of its result."""
         exchanges = self.record.transcript.exchanges_of(example)
         bill = self.bill
-        costs = [
-            bill.costs[exchange.number]
-            for exchange in exchanges
-            if exchange.number in bill.costs
-        ]
+        tokens = 0
+        costs: list[float] = []
+        for exchange in exchanges:
+            tokens += exchange.message_tokens + exchange.reply_tokens
+            if exchange.number in bill.costs:
+                costs.append(bill.costs[exchange.number])
         result = self.record.example(example)
         judge_use = ModelUse()
         voiced = ModelUse()
@@ -104,15 +105,25 @@ class JournalSnapshot:
             if line.fault is None:
                 voiced.add(line, self.user(line.model).cost(line))
         return {
-            "tokens": sum(
-                exchange.message_tokens + exchange.reply_tokens
-                for exchange in exchanges
-            ),
+            "tokens": tokens,
             "cost_usd": sum(costs) if costs else None,
             "estimated": any(exchange.number in bill.guesses for exchange in exchanges),
             **judge_use.result_fields("judge"),
             **voiced.result_fields("user"),
         }
+
+
+def _blamed_item(
+    briefs: Sequence[Brief], scenes: Mapping[str, JournalSnapshot], speaking: str
+) -> str:
+    """Return the node id of the example that spoke, else of the first that has spent tokens, else of the first."""
+    for brief in briefs:
+        if brief.key == speaking:
+            return brief.nodeid
+    for brief in briefs:
+        if scenes[brief.folder].spent_by(brief.key)["tokens"]:
+            return brief.nodeid
+    return briefs[0].nodeid if briefs else ""
 
 
 def journal_snapshot(
@@ -212,11 +223,10 @@ class Recovery:
         finished = sum(map(self._ledger.is_finished, unit.items))
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun_folders = [
-            run / name
-            for name in names
-            if name in self._far or (run / name / JOURNAL).exists()
-        ]
+        begun_folders: list[Path] = []
+        for name in names:
+            if name in self._far or (run / name / JOURNAL).exists():
+                begun_folders.append(run / name)
         unfinished = [folder for folder in begun_folders if not _is_complete(folder)]
         # The one being played: of several folders, as for isolated variants, the last
         # one without results.
@@ -268,18 +278,10 @@ class Recovery:
         # Each journal is read once: one conversation may have hundreds of examples.
         folder_names = dict.fromkeys(brief.folder for brief in briefs)
         scenes = {name: self._scene(run / name) for name in folder_names}
-        open_items = []
+        blamed = ""
         if death:
             open_items = [brief for brief in briefs if brief.nodeid not in rows]
-        spoke = (open_item for open_item in open_items if open_item.key == speaking)
-        begun_briefs = (
-            open_item
-            for open_item in open_items
-            if scenes[open_item.folder].spent_by(open_item.key)["tokens"]
-        )
-        blamed = next(
-            (brief.nodeid for brief in chain(spoke, begun_briefs, open_items)), ""
-        )
+            blamed = _blamed_item(open_items, scenes, speaking)
         if blamed:
             reason_of_others = f"{death}, and the conversation is given up"
         else:
@@ -306,12 +308,11 @@ class Recovery:
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
-        written = [
-            self._write(run / name, results, scenes[name], death or reason)
-            for name, results in folders.items()
-        ]
+        written = False
+        for name, results in folders.items():
+            written |= self._write(run / name, results, scenes[name], death or reason)
         self._ledger.over(unit.name)
-        return any(written)
+        return written
 
     def _scene(self, folder: Path) -> JournalSnapshot:
         if folder.name in self._far:
@@ -357,11 +358,8 @@ class Recovery:
             return False
         folder.mkdir(parents=True, exist_ok=True)
         first = rows[0]
-        spec = next(
-            choice.spec
-            for choice in self._run.settings.agents
-            if choice.label == first.agent
-        )
+        specs = {choice.label: choice.spec for choice in self._run.settings.agents}
+        spec = specs[first.agent]
         header = last.record.header
         result = _result.ConversationResult(
             agent=first.agent,
@@ -431,9 +429,8 @@ class Controller:
     @property
     def notices(self) -> list[str]:
         """A sentence for each conversation that lost a worker without a mention in its results."""
-        return [
-            f"{unit}: {sentence}" for unit, sentence in self._recovery.notices.items()
-        ]
+        notices = self._recovery.notices.items()
+        return [f"{unit}: {sentence}" for unit, sentence in notices]
 
     # --- beginning
 
@@ -507,9 +504,8 @@ class Controller:
         run = self._run
         if len(playing) >= run.most_at_once:
             return False
-        agent, *other_agents = [
-            conversation_of(work.items[0]).agent for work in (unit, *playing)
-        ]
+        agent = conversation_of(unit.items[0]).agent
+        other_agents = [conversation_of(other.items[0]).agent for other in playing]
         return (
             all(run.of_agent[label] for label in (agent, *other_agents))
             and other_agents.count(agent) < run.of_agent[agent]
@@ -548,9 +544,10 @@ class Controller:
             self._away.add(node)
         self.expected.update(tokens)
         self._run.items.scenario_names.update(scenarios)
-        self._run.items.deselected |= {
-            (folder, scenario): count for folder, scenario, count in deselected
-        }
+        counts = Counter[tuple[str, str]]()
+        for folder, scenario, count in deselected:
+            counts[folder, scenario] = count
+        self._run.items.deselected |= counts
 
     def heard_begun(self, node: Any, unit: str, briefs: list[list[Any]]) -> None:
         """Called when a worker is about to play a conversation."""

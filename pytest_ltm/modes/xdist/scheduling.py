@@ -27,10 +27,9 @@ def work_units(
     texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
         texts.setdefault(unit_of(nodeid), []).append(nodeid)
-    units = [
-        WorkUnit(name, tuple(items), expected.get(name, 0))
-        for name, items in texts.items()
-    ]
+    units: list[WorkUnit] = []
+    for name, items in texts.items():
+        units.append(WorkUnit(name, tuple(items), expected.get(name, 0)))
     return sorted(units, key=lambda unit: -unit.expected)
 
 
@@ -183,34 +182,35 @@ class ConversationScheduling:
         """Raise: nothing is ever withdrawn from a worker."""
         raise NotImplementedError
 
+    def _next_unit(self, node: Any) -> WorkUnit | None:
+        """Return the first unit in the queue that a worker may play now."""
+        playing = self._playing[node]
+        for unit in self._queue:
+            if playing and not self._dispatcher.beside(playing, unit):
+                continue
+            if self._dispatcher.may_play(node, unit):
+                return unit
+        return None
+
     def _serve(self) -> None:
         """Assign units to the least busy workers with room, and shut down workers that have nothing to play."""
-        ready = [
-            node
-            for node in self.nodes
-            if node in self._indices and not node.shutting_down
-        ]
+        ready: list[Any] = []
+        for node in self.nodes:
+            if node in self._indices and not node.shutting_down:
+                ready.append(node)
         full: set[Any] = set()
         while len(full) < len(ready):
             node = min(
                 (node for node in ready if node not in full),
                 key=lambda node: len(self._playing[node]),
             )
-            playing = self._playing[node]
-            indices = self._indices[node]
-            fits = (
-                unit
-                for unit in self._queue
-                if not playing or self._dispatcher.beside(playing, unit)
-            )
-            unit = next(
-                (fit for fit in fits if self._dispatcher.may_play(node, fit)), None
-            )
+            unit = self._next_unit(node)
             if unit is None:
                 full.add(node)
                 continue
             self._queue.remove(unit)
-            playing.append(unit)
+            self._playing[node].append(unit)
+            indices = self._indices[node]
             self._dispatcher.send(
                 node, unit, [indices[nodeid] for nodeid in unit.items]
             )

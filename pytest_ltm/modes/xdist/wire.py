@@ -154,11 +154,12 @@ class ReportLedger:
 
     def told(self, unit: WorkUnit) -> dict[str, list[int]]:
         """Return, by item of a unit, the number of its reports so far, and whether it is complete."""
-        reported_items = [nodeid for nodeid in unit.items if nodeid in self._reports]
-        return {
-            nodeid: [self._reports[nodeid], int(nodeid in self._finished)]
-            for nodeid in reported_items
-        }
+        reported: dict[str, list[int]] = {}
+        for nodeid in unit.items:
+            if nodeid in self._reports:
+                finished = int(nodeid in self._finished)
+                reported[nodeid] = [self._reports[nodeid], finished]
+        return reported
 
     def begun(self, unit: str, briefs: Iterable[Brief]) -> None:
         """Record the briefs of a unit that a worker is about to play."""

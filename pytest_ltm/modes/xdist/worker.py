@@ -123,21 +123,17 @@ class Worker:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Send the controller, which knows only node ids, the expected length of each conversation."""
         self._items = {item.nodeid: item for item in session.items}
-        ltm_items = items_of_conversations(
-            item.stash[LTM_ITEM] for item in session.items
-        )
-        spans = self._run.settings.spans
-        tokens = {
-            name: expected_tokens(group, spans) for name, group in ltm_items.items()
-        }
+        ltm_items = [item.stash[LTM_ITEM] for item in session.items]
+        tokens: dict[str, int] = {}
+        for name, group in items_of_conversations(ltm_items).items():
+            tokens[name] = expected_tokens(group, self._run.settings.spans)
+        deselected = self._run.items.deselected.items()
         self._tell(
             "collected",
             here=self._here,
             tokens=tokens,
             scenarios=sorted(self._run.items.scenario_names),
-            deselected=[
-                [*place, count] for place, count in self._run.items.deselected.items()
-            ],
+            deselected=[[*place, count] for place, count in deselected],
         )
 
     # --- commands of the controller
@@ -147,11 +143,10 @@ class Worker:
     ) -> None:
         assert self._session is not None
         self._filter.leave_out(reported)
-        items = (self._session.items[index] for index in indices)
-        names = self._open[unit] = dict.fromkeys(
-            item.stash[LTM_ITEM].conversation for item in items
-        )
-        self._again.extend([*(False for _ in indices), True])
+        ltm_items = [self._session.items[n].stash[LTM_ITEM] for n in indices]
+        names = dict.fromkeys(ltm_item.conversation for ltm_item in ltm_items)
+        self._open[unit] = names
+        self._again.extend([False] * len(indices) + [True])
         self._run.enqueue_conversations(names)
         # xdist runs an item only when it knows the next one: the last one is named
         # twice, and ignored the second time.
