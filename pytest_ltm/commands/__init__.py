@@ -456,16 +456,13 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
         else:
             family = next(iter(commands)).partition(" ")[0]
             in_family = _names_beginning(family)
-            names = ", ".join(
-                name.partition(" ")[2] for name in commands if name in in_family
-            )
+            words = [name.partition(" ")[2] for name in commands if name in in_family]
+            names = ", ".join(words)
             lines.append(
                 f"  {family:14}  followed by one of these ({PROGRAM} {family} --help explains them):"
             )
-            lines += [
-                f"{'':18}{line}"
-                for line in textwrap.wrap(names, 61, break_on_hyphens=False)
-            ]
+            for line in textwrap.wrap(names, 61, break_on_hyphens=False):
+                lines.append(f"{'':18}{line}")
         lines.append("")
     parser = argparse.ArgumentParser(
         prog=PROGRAM,

@@ -75,10 +75,10 @@ def eval_statements(
         )
         part = structs.replace(result, conversations=conversations)
         passed = decide_gate(part, [rule]).state == "passed"
-        samples = [
-            {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
-            for row in part.scenarios
-        ]
+        samples: list[dict[str, Any]] = []
+        for row in part.scenarios:
+            properties = dict(user_properties(row))
+            samples.append({"id": row.nodeid, "outcome": row.outcome, **properties})
         agent = conversations[0].agent_fingerprint.removeprefix("sha256:")
         plans = sorted(conversation.plan_fingerprint for conversation in conversations)
         suite = result.suite.partition(" ")[0] or "definitions"
@@ -220,15 +220,7 @@ def bundle_run(arguments: Namespace) -> int:
         raise ConfigurationError(
             f"-o: {str(arguments.output)!r} already exists: choose another name"
         )
-    paths = (
-        path.relative_to(run).as_posix()
-        for path in run.rglob("*")
-        if path.is_file() and not path.is_symlink()
-    )
-    files = {
-        name: _published_bytes(run, name)
-        for name in sorted(filter(_KEPT.fullmatch, paths))
-    }
+    files = _published_files(run)
     has_history = any(folder.plan().get("history") for folder in loaded.conversations)
     source = None
     if has_history and not arguments.with_texts:
@@ -270,6 +262,16 @@ def _recorded_data(run: Path) -> str | None:
     return SuiteSpec.parse(str(suite)).parameters.get("data")
 
 
+def _published_files(run: Path) -> dict[str, bytes]:
+    """Return the bytes of the files that a bundle keeps, by their names in the run."""
+    names: list[str] = []
+    for path in run.rglob("*"):
+        name = path.relative_to(run).as_posix()
+        if _KEPT.fullmatch(name) and path.is_file() and not path.is_symlink():
+            names.append(name)
+    return {name: _published_bytes(run, name) for name in sorted(names)}
+
+
 def _published_bytes(run: Path, name: str) -> bytes:
     """Return a file's bytes, without local paths in run.json and the like; LtmError if it has a secret."""
     data = read_regular(run / name)
@@ -281,11 +283,8 @@ def _published_bytes(run: Path, name: str) -> bytes:
         for run_record in run_records:
             options = run_record.get("options", {})
             settings = run_record.get("settings", {})
-            run_record["options"] = {
-                key: value
-                for key, value in options.items()
-                if not _PRIVATE.fullmatch(key)
-            }
+            public = [key for key in options if not _PRIVATE.fullmatch(key)]
+            run_record["options"] = {key: options[key] for key in public}
             if settings.get("definitions"):
                 settings["definitions"] = "definitions"
         data = json_text(record).encode()
@@ -349,10 +348,10 @@ class DataTexts:
             values = json.loads(text)
         except ValueError:
             values = list(map(json.loads, filter(str.strip, text.splitlines())))
-        self._text = "\n".join(
-            json.dumps(value, ensure_ascii=False)[1:-1]
-            for value in _texts_within(values)
-        )
+        lines: list[str] = []
+        for value in _texts_within(values):
+            lines.append(json.dumps(value, ensure_ascii=False)[1:-1])
+        self._text = "\n".join(lines)
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -109,14 +109,13 @@ def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]
     pace = parse_pace(arguments.pace)
     give_back = use_pace(pace)
     try:
-        makers = {
-            spec: store_maker(find_agent(_as_store(spec), base=Path.cwd()))
-            for spec in arguments.specs
-        }
-        return [
-            make_row(spec, make, arguments.seed, pace, model)
-            for spec, make in makers.items()
-        ]
+        makers = {}
+        for spec in arguments.specs:
+            makers[spec] = store_maker(find_agent(_as_store(spec), base=Path.cwd()))
+        rows: list[CardRow] = []
+        for spec, make in makers.items():
+            rows.append(make_row(spec, make, arguments.seed, pace, model))
+        return rows
     finally:
         give_back()
 

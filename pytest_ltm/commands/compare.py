@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -94,29 +94,13 @@ def compare_results(arguments: Namespace) -> int:
         *map(_rules.parse_change_rule, arguments.compare_fail),
         *map(_rules.parse_limit_rule, arguments.fail_under),
     ]
-    found = [
-        find_side(text, arguments.baselines, arguments.ltm_dir)
-        for text in (arguments.before, *arguments.after)
-    ]
-    sides = [side for side, _ in found]
+    found: list[tuple[GateSide, str]] = []
+    for text in (arguments.before, *arguments.after):
+        found.append(find_side(text, arguments.baselines, arguments.ltm_dir))
     for side, path in found:
-        folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
-        for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
-            print(
-                one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")),
-                file=sys.stderr,
-            )
-    baseline = one_agent(sides[0], how=WAYS.choose_agent)
-    changes = [
-        compare_sides(
-            baseline,
-            side,
-            WAYS,
-            common=arguments.plans == "overlapping",
-            collapses=_rules.parse_collapses(arguments.compare_collapses),
-        )
-        for side in sides[1:]
-    ]
+        _print_discrepancies(side, path)
+    sides = [side for side, _ in found]
+    changes = _changes_of(sides, arguments)
     # each further comparison is another chance of a false positive
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
@@ -128,33 +112,58 @@ def compare_results(arguments: Namespace) -> int:
             verdict = decide_gate(side.result, rules, moved, allow_blind=allow_blind)
         result.append((side, moved, verdict))
     if arguments.json:
-        values = [
-            change_report.changes_json(moved)
-            | {"gate": verdict and change_report.gate_json(verdict)}
-            for _, moved, verdict in result
-        ]
-        print(json.dumps(values, indent=1))
+        print(json.dumps(list(map(_compared_json, result)), indent=1))
     elif arguments.markdown:
-        print(
-            "\n".join(
-                comparison_markdown(side.result, moved, verdict)
-                for side, moved, verdict in result
-            )
-        )
+        print("\n".join(map(_compared_markdown, result)))
     else:
         print("\n".join(_text_lines(rules, result)))
-    for side, moved, verdict in result:
-        problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
+    for compared in result:
+        verdict = compared[2]
+        problem = add_to_step_summary(_compared_markdown(compared))
         # on stderr, because stdout may be piped into a file
         if problem:
             print(problem, file=sys.stderr)
         for line in change_report.github_annotations(verdict) if verdict else ():
             print(line, file=sys.stderr)
-    statuses = {
-        STATUS[verdict.state] for _, _, verdict in result if verdict is not None
-    }
+    verdicts = [verdict for _, _, verdict in result if verdict is not None]
+    statuses = {STATUS[verdict.state] for verdict in verdicts}
     # a broken rule takes precedence over what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
+
+
+def _print_discrepancies(side: GateSide, path: str) -> None:
+    """Print where the scores of a run do not follow from its record."""
+    folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
+    for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
+        line = redact_secrets(f"{side.name} {DIFFERS}: {text}")
+        print(one_line(line), file=sys.stderr)
+
+
+def _changes_of(sides: Sequence[GateSide], arguments: Namespace) -> list[Changes]:
+    """Return the changes from the first side to each of the others."""
+    baseline = one_agent(sides[0], how=WAYS.choose_agent)
+    changes: list[Changes] = []
+    for side in sides[1:]:
+        moved = compare_sides(
+            baseline,
+            side,
+            WAYS,
+            common=arguments.plans == "overlapping",
+            collapses=_rules.parse_collapses(arguments.compare_collapses),
+        )
+        changes.append(moved)
+    return changes
+
+
+def _compared_json(compared: _Compared) -> dict[str, Any]:
+    _, moved, verdict = compared
+    gate = verdict and change_report.gate_json(verdict)
+    return change_report.changes_json(moved) | {"gate": gate}
+
+
+def _compared_markdown(compared: _Compared) -> str:
+    side, moved, verdict = compared
+    return comparison_markdown(side.result, moved, verdict)
 
 
 def _text_lines(rules: Sequence[Rule], compared: Sequence[_Compared]) -> Iterator[str]:

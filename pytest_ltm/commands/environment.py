@@ -59,6 +59,10 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
     encodings = {name: _why_no_tokens(name) for name in ENCODINGS}
     unwritable = _why_unwritable(ltm_dir)
     latest = run_file.newest_first(ltm_dir)[:_MOST_RUNS]
+    notes: list[str] = []
+    for name, note in DISTRIBUTIONS["noted"].items():
+        if installed_version(name):
+            notes.append(f"{name}: {note}")
     return Environment(
         python=sys.version.split()[0],
         platform=platform.platform(),
@@ -66,11 +70,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
         packages=packages,
         extras={name: installed_version(name) for name in DISTRIBUTIONS["extras"]},
         plugins=tuple(sorted(set(_iter_plugins()))),
-        notes=tuple(
-            f"{name}: {note}"
-            for name, note in DISTRIBUTIONS["noted"].items()
-            if installed_version(name)
-        ),
+        notes=tuple(notes),
         encodings={name: not problem for name, problem in encodings.items()},
         keys=_keys_set(),
         ltm_dir=str(ltm_dir),
@@ -142,10 +142,9 @@ def _iter_problems(
 
 def environment_lines(environment: Environment, width: int) -> list[str]:
     """Return the packages and settings as lines for a terminal."""
-    packages = [
-        f"{name} {installed or 'missing'}"
-        for name, installed in environment.packages.items()
-    ]
+    packages: list[str] = []
+    for name, installed in environment.packages.items():
+        packages.append(f"{name} {installed or 'missing'}")
     working = [name for name, works in environment.encodings.items() if works]
     keys = [name for name, is_set in environment.keys.items() if is_set]
     lines = [

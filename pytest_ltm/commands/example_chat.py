@@ -203,11 +203,10 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     )
     numbers = {question.number for question in result.questions}
     numbers |= {needle.number for needle in _all_needles(result)}
-    chosen = [
-        exchange
-        for exchange in exchanges
-        if exchange.by == result.id or exchange.number in numbers
-    ]
+    chosen: list[Exchange] = []
+    for exchange in exchanges:
+        if exchange.by == result.id or exchange.number in numbers:
+            chosen.append(exchange)
     if not chosen:
         return []
     if result.evidence and not _has_evidence(chosen, result.evidence):
@@ -275,7 +274,9 @@ def chat_json(chat: ExampleChat, *, full: bool) -> dict[str, Any]:
     """
     result = chat.result
     checks = [{"label": check.label, "state": check.state} for check in result.checks]
-    exchanges = _shown_exchanges(chat, full=full)
+    exchanges: list[dict[str, Any]] = []
+    for exchange in _shown_exchanges(chat, full=full):
+        exchanges.append(_exchange_json(chat, exchange, full=full))
     return {
         **example_json(result),
         **fields_of(result, "threshold", "gap", "rule"),
@@ -283,9 +284,7 @@ def chat_json(chat: ExampleChat, *, full: bool) -> dict[str, Any]:
         "expected": chat.expected,
         "checks": checks,
         "needles": _needles_json(result),
-        "exchanges": [
-            _exchange_json(chat, exchange, full=full) for exchange in exchanges
-        ],
+        "exchanges": exchanges,
     }
 
 
@@ -320,8 +319,6 @@ def _exchange_json(
         "fault": record.fault(exchange.number) if record else "",
     }
     if exchange.calls:
-        entry["calls"] = [
-            fields_of(call, "name", "arguments", "result", "refused")
-            for call in exchange.calls
-        ]
+        names = ("name", "arguments", "result", "refused")
+        entry["calls"] = [fields_of(call, *names) for call in exchange.calls]
     return entry

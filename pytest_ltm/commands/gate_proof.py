@@ -134,9 +134,8 @@ class GateProof:
             None,
         )
         verdict = lines[-1:] if first is None else lines[first : first + 2]
-        return process.returncode == _BREACHED, " ".join(
-            line.strip() for line in verdict
-        )
+        text = " ".join(line.strip() for line in verdict)
+        return process.returncode == _BREACHED, text
 
     def _pytest(
         self, words: Sequence[str], *, is_shown: bool

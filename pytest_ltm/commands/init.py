@@ -155,19 +155,13 @@ def write_first_files(arguments: Namespace) -> int:
         return write_skill(arguments.folder / arguments.skill)
     folder: Path = arguments.folder
     start = _choose_start(folder, arguments)
-    root = next(
-        (
-            each
-            for each in (folder.resolve(), *folder.resolve().parents)
-            if (each / ".git").exists()
-        ),
-        folder,
-    )
+    root = _repository_root(folder)
     subject, seen = _choose_subject(folder)
-    scenario = {**subject, "project": _project_name(folder)}
-    scenario |= {
-        name: subject[name].format(day=day)
-        for name, day in (("first", "Tuesday"), ("then", "Friday"))
+    scenario = {
+        **subject,
+        "project": _project_name(folder),
+        "first": subject["first"].format(day="Tuesday"),
+        "then": subject["then"].format(day="Friday"),
     }
     texts = {folder / path: text for path, text in start.texts.items()}
     scenario_file = _tests_folder(folder) / f"test_ltm_{subject['name']}.py"
@@ -261,6 +255,14 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
     return None
 
 
+def _repository_root(folder: Path) -> Path:
+    """Return the folder with `.git` that is or contains a folder; without one, the folder."""
+    for parent in (folder.resolve(), *folder.resolve().parents):
+        if (parent / ".git").exists():
+            return parent
+    return folder
+
+
 def _choose_start(folder: Path, arguments: Namespace) -> Start:
     """Return the requested setup, or the one that the project suggests."""
     if arguments.agent:
@@ -283,11 +285,10 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
             keys=project.key_names(),
             requires=_requirement_of(found.framework),
         )
-    bots = [
-        (candidate.module, candidate.name)
-        for candidate in project.candidates()
-        if candidate.framework == arguments.library
-    ]
+    bots: list[tuple[str, str]] = []
+    for candidate in project.candidates():
+        if candidate.framework == arguments.library:
+            bots.append((candidate.module, candidate.name))
     return _framework_start(load_frameworks()[arguments.library], bots[:1])
 
 
@@ -398,11 +399,12 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
     words = re.findall(r"[a-z]+", text.lower())
 
     def mentioned(subject: dict[str, Any]) -> list[str]:
-        return [
-            word
-            for word in words
-            if {word, word.removesuffix("s")} & {*subject["words"]}
-        ]
+        subject_words = set(subject["words"])
+        hits: list[str] = []
+        for word in words:
+            if word in subject_words or word.removesuffix("s") in subject_words:
+                hits.append(word)
+        return hits
 
     subject = max(
         TEMPLATE_FILES["subjects"], key=lambda subject: len(mentioned(subject))
@@ -414,14 +416,13 @@ def _read_top(path: Path) -> str:
     """Return title and lead of a README, or name and description in pyproject.toml."""
     lines = read_text(path, errors="replace").splitlines() if path.is_file() else []
     if path.suffix == ".toml":
-        return " ".join(
-            line for line in lines if re.match(r"\s*(description|keywords)\s*=", line)
-        )
-    return " ".join(
-        [line for line in lines if line.strip() and not line.startswith(("[!", "<"))][
-            :5
-        ]
-    )
+        pattern = re.compile(r"\s*(description|keywords)\s*=")
+        return " ".join(filter(pattern.match, lines))
+    prose: list[str] = []
+    for line in lines:
+        if line.strip() and not line.startswith(("[!", "<")):
+            prose.append(line)
+    return " ".join(prose[:5])
 
 
 # --- Templates.

@@ -57,10 +57,9 @@ def check_journal(path: Path) -> JournalCheck:
     """Return a journal's damage and last checksum."""
     data = read_regular(path)
     damages = list(islice(find_damages(data), _MOST_DAMAGES + 1))
-    problems = [
-        f"{path}, line {damage.line}: {damage.what}"
-        for damage in damages[:_MOST_DAMAGES]
-    ]
+    problems: list[str] = []
+    for damage in damages[:_MOST_DAMAGES]:
+        problems.append(f"{path}, line {damage.line}: {damage.what}")
     if len(damages) > _MOST_DAMAGES:
         problems.append(f"{path}: and more")
     return JournalCheck(
@@ -79,11 +78,11 @@ def _find_differences(run: Path, *, has_journals: bool) -> list[str]:
     except LtmError as error:
         # A run that has just begun has journals and no results.
         return [] if has_journals else [str(error)]
-    return [
-        f"{run / discrepancy.place}: {discrepancy.what}"
-        for discrepancy in discrepancies
-        if not discrepancy.unfinished and not discrepancy.line
-    ]
+    differences: list[str] = []
+    for discrepancy in discrepancies:
+        if not discrepancy.unfinished and not discrepancy.line:
+            differences.append(f"{run / discrepancy.place}: {discrepancy.what}")
+    return differences
 
 
 def _checks_json(run: Path, checks: list[JournalCheck], differences: list[str]) -> str:

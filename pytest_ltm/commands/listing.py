@@ -84,10 +84,11 @@ def list_scenarios() -> Iterator[str]:
             if mark.name == "ltm":
                 # the nearest comes first, and takes precedence
                 values = mark.kwargs | values
-        facts = ", ".join(
-            f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
-        )
-        yield f"{name}  ({facts})" if facts else name
+        facts: list[str] = []
+        for key in ("skills", "version"):
+            if values.get(key):
+                facts.append(f"{key} {values[key]}")
+        yield f"{name}  ({', '.join(facts)})" if facts else name
         yield "  " + (inspect.getdoc(function) or "").partition("\n")[0]
 
 

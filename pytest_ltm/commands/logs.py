@@ -121,10 +121,12 @@ def redact_logs(arguments: Namespace) -> int:
     file.check()
     names = list(chain.from_iterable(map(names_in, arguments.names)))
     if not arguments.keep_speakers:
-        turns = chain.from_iterable(
-            row.get("turns", ()) for row in _iter_rows(file.path)
-        )
-        names += {str(turn["name"]) for turn in turns if "name" in turn}
+        speakers: set[str] = set()
+        for row in _iter_rows(file.path):
+            for turn in row.get("turns", ()):
+                if "name" in turn:
+                    speakers.add(str(turn["name"]))
+        names += speakers
     path = arguments.salt
     try:
         if not path.exists():
@@ -168,9 +170,8 @@ def _redact_lines(
     redactor.learn_keys(_iter_rows(file.path))
     for row in _iter_rows(file.path):
         write(redactor.row(row))
-    return ", ".join(
-        f"{kind}: {count:,}" for kind, count in sorted(redactor.counts.items())
-    )
+    counts = sorted(redactor.counts.items())
+    return ", ".join(f"{kind}: {count:,}" for kind, count in counts)
 
 
 def _iter_rows(path: Path) -> Iterator[dict[str, Any]]:

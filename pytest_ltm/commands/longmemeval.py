@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -80,26 +80,25 @@ def score_longmemeval(arguments: Namespace) -> int:
         raise DatasetError(f"{arguments.file}: holds no rows")
     ruled = _judge_answers(answers, arguments)
     right = {"yes": True, "no": False, "unscored": None}
-    verdicts = [
-        evaluation.QuestionVerdict(
+    rows: list[dict[str, Any]] = []
+    verdicts: list[evaluation.QuestionVerdict] = []
+    for answer, ruling in ruled:
+        row = {
+            "question_id": answer.question_id,
+            "verdict": ruling.verdict,
+            "reason": ruling.reason,
+        }
+        rows.append(row)
+        verdict = evaluation.QuestionVerdict(
             answer.question_id, answer.question_type, right[ruling.verdict]
         )
-        for answer, ruling in ruled
-    ]
+        verdicts.append(verdict)
     sums = evaluation.aggregate_verdicts(verdicts)
     if arguments.json:
+        by_type = sums.by_type.items()
         values = {
-            "rows": [
-                {
-                    "question_id": answer.question_id,
-                    "verdict": ruling.verdict,
-                    "reason": ruling.reason,
-                }
-                for answer, ruling in ruled
-            ],
-            "by_type": {
-                name: accuracy.as_json() for name, accuracy in sums.by_type.items()
-            },
+            "rows": rows,
+            "by_type": {name: accuracy.as_json() for name, accuracy in by_type},
             "task_averaged": sums.task_averaged,
             "overall": sums.overall.as_json(),
             "abstention": sums.abstention.as_json(),
@@ -130,19 +129,15 @@ def _judge_answers(
             ruling = Ruling("yes" if answer.label else "no", reason)
             ruled.append((answer, ruling))
         return ruled
-    ruled = [
-        (
-            answer,
-            evaluation.rule_on_hypothesis(
-                question_id=answer.question_id,
-                question_type=answer.question_type,
-                question=answer.question,
-                answer=answer.answer,
-                hypothesis=answer.hypothesis,
-            ),
+    for answer in answered:
+        ruling = evaluation.rule_on_hypothesis(
+            question_id=answer.question_id,
+            question_type=answer.question_type,
+            question=answer.question,
+            answer=answer.answer,
+            hypothesis=answer.hypothesis,
         )
-        for answer in answered
-    ]
+        ruled.append((answer, ruling))
     if arguments.judge is None:
         return ruled
     with judge_session(arguments.judge) as ask:
@@ -298,23 +293,12 @@ def _choose_conversations(
         arguments.agent,
         dict.fromkeys(conversation.result.agent for conversation in run.conversations),
     )
-    conversations = [
-        conversation
-        for conversation in run.conversations
-        if conversation.result.agent == agent
-    ]
-    trial = _only_name(
-        "--trial",
-        arguments.trial,
-        dict.fromkeys(
-            chosen.result.name.planned_name.trial for chosen in conversations
-        ),
-    )
-    return [
-        chosen
-        for chosen in conversations
-        if chosen.result.name.planned_name.trial == trial
-    ]
+    by_trial: dict[str, list[ConversationFolder]] = {}
+    for conversation in run.conversations:
+        if conversation.result.agent == agent:
+            trial = conversation.result.name.planned_name.trial
+            by_trial.setdefault(trial, []).append(conversation)
+    return by_trial[_only_name("--trial", arguments.trial, by_trial)]
 
 
 def _only_name(flag: str, chosen: str, existing: Iterable[str]) -> str:
@@ -403,12 +387,7 @@ def measure_retrieval(arguments: Namespace) -> int:
     agent reports, or for a JSON list of {corpus_ids, correct_docs, rankings}.
     """
     if Path(arguments.run).is_file():
-        needed = ("corpus_ids", "correct_docs", "rankings")
-        rankings = Field(json_of(Path(arguments.run)), arguments.run).items("rankings")
-        rows = [
-            _ranking_metrics(ranking.mapping(required=needed), turns=arguments.turns)
-            for ranking in rankings
-        ]
+        rows = _metrics_of_file(arguments.run, turns=arguments.turns)
         print(json.dumps({"rows": rows}, indent=2))
         return 0
     # As published, unanswerable questions and those without a marked user turn are left
@@ -437,28 +416,39 @@ def measure_retrieval(arguments: Namespace) -> int:
     for name in next(iter(values.values())):
         means[name] = fmean(metrics[name] for metrics in values.values())
     if arguments.json:
-        listed = [
-            {"question_id": name, "metrics": metrics}
-            for name, metrics in values.items()
-        ]
+        pairs = values.items()
+        listed = [{"question_id": name, "metrics": metrics} for name, metrics in pairs]
         print(
             json.dumps(
                 {"questions": len(values), "means": means, "rows": listed}, indent=2
             )
         )
         return 0
+    _print_means(means, len(values))
+    return 0
+
+
+def _print_means(means: Mapping[str, float], questions: int) -> None:
     print(
-        f"{f'{len(values):,} questions, k =':<24}"
+        f"{f'{questions:,} questions, k =':<24}"
         + "".join(f"{k:>8}" for k in evaluation.DEPTHS)
     )
     for level, metric in product(
         ("session", "turn"), ("recall_any", "recall_all", "ndcg_any", "ndcg")
     ):
-        cells = "".join(
-            f"{means[f'{level}_{metric}_{k}']:>8.3f}" for k in evaluation.DEPTHS
-        )
-        print(f"{f'{level} {metric}':<24}{cells}")
-    return 0
+        line = f"{f'{level} {metric}':<24}"
+        for k in evaluation.DEPTHS:
+            line += f"{means[f'{level}_{metric}_{k}']:>8.3f}"
+        print(line)
+
+
+def _metrics_of_file(path: str, *, turns: bool) -> list[dict[str, Any]]:
+    needed = ("corpus_ids", "correct_docs", "rankings")
+    rows: list[dict[str, Any]] = []
+    for ranking in Field(json_of(Path(path)), path).items("rankings"):
+        fields = ranking.mapping(required=needed)
+        rows.append(_ranking_metrics(fields, turns=turns))
+    return rows
 
 
 def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]:
@@ -475,7 +465,8 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
         measures["turn2session"] = evaluation.turns_as_sessions
     metrics: dict[str, Any] = {}
     for name, measure in measures.items():
-        metrics[name] = {
-            str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS
-        }
+        by_depth: dict[str, Any] = {}
+        for k in evaluation.DEPTHS:
+            by_depth[str(k)] = asdict(measure(ranked, corpus, gold, k))
+        metrics[name] = by_depth
     return metrics

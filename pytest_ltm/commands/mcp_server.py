@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from itertools import accumulate
 from typing import Any
 
 from pytest_ltm.api.storage import ConfigurationError, for_screen
@@ -114,13 +113,13 @@ class _Tools:
         )
         values = json.loads(text)
         # JSON cut in its middle is invalid, so whole examples are left out.
-        lengths = accumulate(
-            len(json.dumps(example)) + 2 for example in values["examples"]
-        )
         room = (
             LONGEST - len(json.dumps({**values, "examples": []})) - len(_LEFT_OUT) - 20
         )
-        fitting = sum(length <= room for length in lengths)
+        fitting = 0
+        for example in values["examples"]:
+            room -= len(json.dumps(example)) + 2
+            fitting += room >= 0
         if left_out := len(values["examples"]) - fitting:
             values["examples"] = values["examples"][:fitting]
             values["notes"].append(_LEFT_OUT.format(count=left_out))

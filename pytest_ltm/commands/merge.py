@@ -142,11 +142,8 @@ def merge_parts(
             continue
         name = part.path.name
         where = f"{name} is in {first.path.parent} and in {part.path.parent}"
-        complete = [
-            candidate
-            for candidate in (first, part)
-            if candidate.result.ended == "complete"
-        ]
+        sides = (first, part)
+        complete = [side for side in sides if side.result.ended == "complete"]
         if first.result == part.result and _has_journal_of(first, part):
             repeated.append(f"{where}: the same, taken once")
         elif len(complete) == 1:
@@ -188,10 +185,8 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
             try:
-                plans = [
-                    Plan.from_json(folder.plan(), where=str(folder.path))
-                    for folder in (first, part)
-                ]
+                first_plan = Plan.from_json(first.plan(), where=str(first.path))
+                part_plan = Plan.from_json(part.plan(), where=str(part.path))
             except DefinitionError as error:
                 reason = f"The fingerprints differ, and a plan cannot be read: {error}"
                 raise _merge_refusal(first, part, [reason]) from None
@@ -199,16 +194,19 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
                 "The fingerprints differ: one of the files was changed by hand."
             )
             raise _merge_refusal(
-                first, part, plan_differences(*plans) or [changed_by_hand]
+                first,
+                part,
+                plan_differences(first_plan, part_plan) or [changed_by_hand],
             )
         plan = folders[0].plan()
         other_plan = part.plan()
-        sentences = [
-            f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
-            f"{json.dumps(other_plan.get(name), ensure_ascii=False)} in the other."
-            for name in MUST_BE_EQUAL
-            if plan and other_plan and plan.get(name) != other_plan.get(name)
-        ]
+        sentences: list[str] = []
+        for name in MUST_BE_EQUAL if plan and other_plan else ():
+            if plan.get(name) != other_plan.get(name):
+                sentences.append(
+                    f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
+                    f"{json.dumps(other_plan.get(name), ensure_ascii=False)} in the other."
+                )
         if sentences:
             raise _merge_refusal(folders[0], part, sentences)
 
@@ -235,14 +233,9 @@ def _missing_parts(
     missing = []
     for count in sorted({text.partition("/")[2] for text in shards}):
         if count.isdecimal():
-            expected_shards = [
-                f"{number}/{count}" for number in range(1, int(count) + 1)
-            ]
-            missing += [
-                f"no run is shard {text}"
-                for text in expected_shards
-                if text not in shards
-            ]
+            for number in range(1, int(count) + 1):
+                if f"{number}/{count}" not in shards:
+                    missing.append(f"no run is shard {number}/{count}")
     # Threads within a conversation are not in the settings, so compare folders by
     # planned names.
     have = {part.result.name.planned_name for part in chosen}
@@ -281,12 +274,13 @@ def _summed_up(
     write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)
     paces, untimed = _merged_paces(beside, merged)
-    notices = list(chain.from_iterable(run.result.notices for run in runs))
+    notices: list[str] = []
+    for run in runs:
+        notices += run.result.notices
     notices += [f"merged: {sentence}" for sentence in missing]
-    notices += [
-        f"{reason.replace(str(beside), str(target))}: seconds are summed over the rest"
-        for reason in untimed
-    ]
+    for reason in untimed:
+        sentence = reason.replace(str(beside), str(target))
+        notices.append(f"{sentence}: seconds are summed over the rest")
     result = structs.replace(
         merged.result,
         run_id=target.resolve().name,

@@ -123,9 +123,7 @@ def plot_figure(arguments: Namespace) -> int:
     import_library("matplotlib", extra="plot", user="ltm lab plot")
     from pytest_ltm.reports.plots.drawing import Look, draw_plot
 
-    families = tuple(
-        family.strip() for family in arguments.font.split(",") if family.strip()
-    )
+    families = tuple(filter(None, map(str.strip, arguments.font.split(","))))
     look = Look(
         suffix=suffix,
         size=arguments.size,
@@ -144,10 +142,10 @@ def plot_figure(arguments: Namespace) -> int:
 def _plot_content(arguments: Namespace) -> Content:
     run_names = arguments.runs or [LATEST]
     if arguments.kind == "compare":
-        sides = [
-            find_side(text, arguments.baselines, arguments.ltm_dir)[0]
-            for text in run_names
-        ]
+        sides = []
+        for text in run_names:
+            side, _ = find_side(text, arguments.baselines, arguments.ltm_dir)
+            sides.append(side)
         if len(sides) > 2:
             raise ConfigurationError(
                 f"--kind=compare takes one run or two, not {len(sides)}"
@@ -162,10 +160,8 @@ def _plot_content(arguments: Namespace) -> Content:
                     f"It has {', '.join(sides[0].agents)}"
                 )
             sides *= 2
-        pairs = zip(sides, agents, strict=True)
-        baseline, after = (
-            one_agent(side, agent, how=WAYS.choose_agent) for side, agent in pairs
-        )
+        baseline = one_agent(sides[0], agents[0], how=WAYS.choose_agent)
+        after = one_agent(sides[1], agents[1], how=WAYS.choose_agent)
         changes = compare_sides(
             baseline, after, WAYS, common=arguments.plans == "overlapping"
         )

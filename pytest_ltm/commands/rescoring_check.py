@@ -92,9 +92,8 @@ def score_part_again(
     apart = work / "apart"
     apart.mkdir(parents=True)
     _copy_conversations(run.path, source, names)
-    is_bundled = all(
-        row.nodeid.startswith("ltm/") for _, row in _read_rows(run.path, names)
-    )
+    rows = [row for _, row in _read_rows(run.path, names)]
+    is_bundled = all(row.nodeid.startswith("ltm/") for row in rows)
     is_apart = foreign and is_bundled
     record = _repeated_run(
         part["run"], source / names[0], arguments.data, away=is_apart
@@ -198,11 +197,11 @@ def _note_rescoring(
 def _lost_verdicts(source: Path, rescored_run: Path, names: Sequence[str]) -> list[str]:
     """Return the examples that had a score and are missing after rescoring."""
     reached = {(name, row.id) for name, row in _read_rows(rescored_run, names)}
-    return [
-        row.id
-        for name, row in _read_rows(source, names)
-        if row.score is not None and (name, row.id) not in reached
-    ]
+    lost: list[str] = []
+    for name, row in _read_rows(source, names):
+        if row.score is not None and (name, row.id) not in reached:
+            lost.append(row.id)
+    return lost
 
 
 def _count_replies(source: Path, names: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -93,10 +93,9 @@ def _queue_lines(cases: Cases, limit: int) -> Iterator[str]:
     for case in cases.queue[:limit]:
         score = verdict_text(case.row, "none")
         yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
-        yield from (
-            clip_text(f"       {reason.kind}: {one_line(reason.text)}", _WIDTH)
-            for reason in case.why
-        )
+        for reason in case.why:
+            text = f"       {reason.kind}: {one_line(reason.text)}"
+            yield clip_text(text, _WIDTH)
     if len(cases.queue) > limit:
         yield f"       … and {len(cases.queue) - limit:,} more"
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
@@ -194,19 +193,10 @@ def read_cases(path: Path, baseline: GateSide | None = None) -> Cases:
             f"{path}: no results to review"
             + "".join(f": {notice}" for notice in notices[:1])
         )
-    # Earlier scores by agent; a single agent matches under any name.
     earlier: dict[tuple[str, ...], float] = {}
-    agents_before = baseline.agents if baseline else ()
-    for agent in {conversation.result.agent for conversation in result}:
-        if baseline and (agent in agents_before or len(agents_before) == 1):
-            rows = one_agent(
-                baseline, agent if agent in agents_before else ""
-            ).result.scenarios
-            earlier |= {
-                (agent, *_case_key(row)[1:]): row.score
-                for row in rows
-                if row.score is not None
-            }
+    if baseline:
+        agents = {conversation.result.agent for conversation in result}
+        earlier = _earlier_scores(baseline, agents)
     cases: list[Case] = []
     for conversation in result:
         definitions = {
@@ -323,6 +313,25 @@ def _split_votes(journal: Path, conversation: ConversationResult) -> dict[str, s
             counts = [f"{count} x {grade}" for grade, count in tally.most_common()]
             sentences[example] = f"the judge's votes: {', '.join(counts)}"
     return sentences
+
+
+def _earlier_scores(
+    baseline: GateSide, agents: Iterable[str]
+) -> dict[tuple[str, ...], float]:
+    """Return the scores of a baseline by case; its only agent matches under any name."""
+    scores: dict[tuple[str, ...], float] = {}
+    for agent in agents:
+        if agent in baseline.agents:
+            side = one_agent(baseline, agent)
+        elif len(baseline.agents) == 1:
+            side = one_agent(baseline)
+        else:
+            continue
+        for row in side.result.scenarios:
+            if row.score is not None:
+                case = (agent, *_case_key(row)[1:])
+                scores[case] = row.score
+    return scores
 
 
 def _case_key(row: ScenarioResult) -> tuple[str, ...]:

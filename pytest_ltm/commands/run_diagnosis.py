@@ -95,21 +95,17 @@ def diagnose_run(folder: Path, ltm_dir: Path) -> Diagnosis:
     problems: list[str] = []
     run = _try_reading(run_file.read_run_file, folder, problems)
     amended = _try_reading(amendments.read_amendments, folder, problems)
-    conversations = tuple(
-        diagnose_conversation(path) for path in _conversation_folders(folder)
-    )
+    conversations = tuple(map(diagnose_conversation, _conversation_folders(folder)))
     for conversation in conversations:
         problems += [f"{conversation.name}: {text}" for text in conversation.problems]
     settings: Mapping[str, Any] = {}
     started: Mapping[str, Any] = {}
-    versions: Mapping[str, tuple[str, str]] = {}
+    versions: dict[str, tuple[str, str]] = {}
     if run:
         settings = run.settings
         started = {**settings, "paths": list(run.paths)}
-        versions = {
-            name: (str(recorded), installed_version(name))
-            for name, recorded in run.versions.items()
-        }
+        for name, recorded in run.versions.items():
+            versions[name] = (str(recorded), installed_version(name))
     return Diagnosis(
         run=folder.name,
         path=str(folder),
@@ -192,9 +188,9 @@ def _examine_conversation(
         return replace(diagnosis, problems=(problem,))
     record = recording.record
     exchanges = [*record.transcript, *record.unanswered.values()]
-    tokens = sum(
-        exchange.message_tokens + exchange.reply_tokens for exchange in exchanges
-    )
+    tokens = 0
+    for exchange in exchanges:
+        tokens += exchange.message_tokens + exchange.reply_tokens
     planned = recording.header.plan.get("examples")
     checkpoints = folder / CHECKPOINTS
     return replace(
@@ -275,14 +271,13 @@ def _ways_out(
     is_at_home = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if is_at_home else str(folder)
     name = shlex.quote(path)
-    spoken = [
-        diagnosis
-        for diagnosis in diagnoses
-        if diagnosis.exchanges or diagnosis.state == "complete"
-    ]
-    has_results = any(
-        (folder / diagnosis.name / RESULTS).is_file() for diagnosis in diagnoses
-    )
+    spoken: list[ConversationDiagnosis] = []
+    has_results = False
+    for diagnosis in diagnoses:
+        if diagnosis.exchanges or diagnosis.state == "complete":
+            spoken.append(diagnosis)
+        if (folder / diagnosis.name / RESULTS).is_file():
+            has_results = True
     no_start = "" if run else f"no {run_file.FILE} says how it was started"
     no_words = "" if spoken else "nothing is recorded"
     no_results = "" if has_results else "it has no results yet"
@@ -297,10 +292,13 @@ def _ways_out(
         ("report", f"{PROGRAM} report {name} -o report.html", no_results),
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", no_results),
     ]
-    return [
-        Way(what=what, why_not=why_not) if why_not else Way(what=what, command=command)
-        for what, command, why_not in ways
-    ]
+    possible: list[Way] = []
+    for what, command, why_not in ways:
+        if why_not:
+            possible.append(Way(what=what, why_not=why_not))
+        else:
+            possible.append(Way(what=what, command=command))
+    return possible
 
 
 def _why_not_resumable(
@@ -311,9 +309,8 @@ def _why_not_resumable(
         return f"it was made by scoring run {settings['rescored']} again: do that again"
     locks = [f"{item.name}: {item.lock}" for item in diagnoses if item.held]
     reasons = [f"{item.name}: {item.resume}" for item in diagnoses if item.resume]
-    is_unfinished = any(
-        not item.resume and item.state != "complete" for item in diagnoses
-    )
+    resumable = [item for item in diagnoses if not item.resume]
+    is_unfinished = any(item.state != "complete" for item in resumable)
     if locks:
         return "; ".join([*locks, *reasons])
     if is_unfinished or _has_conversations_to_begin(diagnoses, settings):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
@@ -83,16 +83,15 @@ def list_runs(arguments: Namespace) -> int:
     if not arguments.folder.is_dir():
         reason = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
         raise ConfigurationError(reason)
-    pasts = map(read_past, run_folders(arguments.folder))
-    result = [
-        past for past in pasts if not arguments.agent or arguments.agent in past.agents
-    ]
+    result: list[Past] = []
+    for folder in run_folders(arguments.folder):
+        past = read_past(folder)
+        if not arguments.agent or arguments.agent in past.agents:
+            result.append(past)
     if arguments.since:
         since = parse_moment(arguments.since)
         result = [past for past in result if past.at is not None and past.at >= since]
-    states = {
-        past_run.name: _state_text(past_run, arguments.folder) for past_run in result
-    }
+    states = {past.name: _state_text(past, arguments.folder) for past in result}
     if arguments.json:
         values = [_past_json(past, states[past.name]) for past in result]
         print(json.dumps(values, indent=1))
@@ -125,6 +124,10 @@ _OF_STANDING = (
 
 def _past_json(past: Past, state: str) -> dict[str, Any]:
     """Return a run as JSON values; `state`: in words."""
+    results: list[dict[str, Any]] = []
+    for standing in past.standings:
+        fields = fields_of(standing, *_OF_STANDING)
+        results.append(fields | {"examples": len(standing.rows)})
     return {
         "run": past.name,
         "path": str(past.path),
@@ -136,10 +139,7 @@ def _past_json(past: Past, state: str) -> dict[str, Any]:
         "notes": list(past.notes),
         "commit": past.source and past.source.commit,
         "branch": past.source and past.source.branch,
-        "results": [
-            fields_of(standing, *_OF_STANDING) | {"examples": len(standing.rows)}
-            for standing in past.standings
-        ],
+        "results": results,
     }
 
 
@@ -318,11 +318,7 @@ def gather_points(
             folders += run_folders(path) if paths else ()
             # JSON files in a folder with runs are not baselines
             if not (path / "runs").is_dir() and not (path / "run.json").exists():
-                files += sorted(
-                    candidate
-                    for candidate in path.glob("*.json")
-                    if candidate.is_file()
-                )
+                files += sorted(filter(Path.is_file, path.glob("*.json")))
         elif paths:
             folders.append(find_run(text, ltm_dir))
     for past in map(read_past, folders):
@@ -332,11 +328,16 @@ def gather_points(
     for file in files:
         points += _of_baseline(file, notes)
     if since:
-        first = parse_moment(since)
-        points = [
-            point for point in points if point.at is not None and point.at >= first
-        ]
+        points = _points_since(points, parse_moment(since))
     return points, notes
+
+
+def _points_since(points: Iterable[TrendPoint], first: datetime) -> list[TrendPoint]:
+    later_points: list[TrendPoint] = []
+    for point in points:
+        if point.at is not None and point.at >= first:
+            later_points.append(point)
+    return later_points
 
 
 def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:

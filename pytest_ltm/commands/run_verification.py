@@ -20,7 +20,7 @@ from pytest_ltm.api.journal import (
 from pytest_ltm.api.storage import pluralize
 from pytest_ltm.commands.rescoring_check import score_part_again
 from pytest_ltm.commands.verification_result import Verification
-from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.discrepancies import Discrepancy
 from pytest_ltm.reports.verification import find_discrepancies
@@ -78,12 +78,11 @@ def _score_again(
     foreign: bool,
 ) -> None:
     """Score the conversations with intact journals again."""
-    recorded = [
-        conversation
-        for conversation in run.conversations
-        if (conversation.path / JOURNAL).is_file()
-    ]
-    for conversation in recorded:
+    recorded: list[ConversationFolder] = []
+    for conversation in run.conversations:
+        if not (conversation.path / JOURNAL).is_file():
+            continue
+        recorded.append(conversation)
         if not conversation.result.journal:
             reason = "its results do not name the journal that they are made from"
             verification.unchecked.append(f"{conversation.path.name}: {reason}")
@@ -102,11 +101,11 @@ def _score_again(
 
 def _damaged_conversations(discrepancies: Sequence[Discrepancy]) -> set[str]:
     """Return the names of conversations with damaged journals."""
-    return {
-        discrepancy.place.partition("/")[0]
-        for discrepancy in discrepancies
-        if f"/{JOURNAL}" in discrepancy.place
-    }
+    names: set[str] = set()
+    for discrepancy in discrepancies:
+        if f"/{JOURNAL}" in discrepancy.place:
+            names.add(discrepancy.place.partition("/")[0])
+    return names
 
 
 # --- Notes on the record for readers.
@@ -127,9 +126,8 @@ def _judge_sentences(run: LoadedRun) -> Iterator[str]:
     calls = sum(row.judge_calls for row in run.result.scenarios)
     if not calls:
         return
-    judges = {
-        str(conversation.plan().get("judge")) for conversation in run.conversations
-    }
+    plans = [conversation.plan() for conversation in run.conversations]
+    judges = {str(plan.get("judge")) for plan in plans}
     ungraded = sum(row.cause == "ungraded" for row in run.result.scenarios)
     yield (
         f"{pluralize(calls, 'grade')} of a judge ({', '.join(sorted(judges))}): a model's, read again from its "
@@ -147,9 +145,8 @@ def _attempts_sentence(run: LoadedRun) -> str:
         if record is None:
             continue
         timings, _ = load_all_timings(conversation.path / TIMINGS)
-        timed_exchanges = {
-            timing.exchange for timing in timings if isinstance(timing, ReplyTime)
-        }
+        reply_times = [timing for timing in timings if isinstance(timing, ReplyTime)]
+        timed_exchanges = {timing.exchange for timing in reply_times}
         faults += len(record.faults)
         replies += len(record.replies)
         timed += len(record.replies.keys() & timed_exchanges)

@@ -184,10 +184,9 @@ def badge_svg(badge: Badge) -> str:
         (_PAD, label_width, badge.label),
         (border + _PAD, message_width, badge.message),
     )
-    texts = "".join(
-        f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
-        for x, room, text in words
-    )
+    texts = ""
+    for x, room, text in words:
+        texts += f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}" '
         f'role="img" aria-label={quoteattr(reply)}>'
@@ -308,16 +307,14 @@ def export_runs(arguments: Namespace) -> int:
         if arguments.to == "latex":
             text = paper_latex(results.runs)
         else:
-            pages = [
-                run_markdown(
-                    run.result,
-                    sections=_recorded_sections(run),
-                    sentences=run_sentences(
-                        result_columns(run.result), run.summary.get("comparison")
-                    ),
+            pages: list[str] = []
+            for run in results.runs:
+                columns = result_columns(run.result)
+                sentences = run_sentences(columns, run.summary.get("comparison"))
+                page = run_markdown(
+                    run.result, sections=_recorded_sections(run), sentences=sentences
                 )
-                for run in results.runs
-            ]
+                pages.append(page)
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     ask_exporter(
@@ -427,11 +424,8 @@ def draw_badge(arguments: Namespace) -> int:
         candidates = [
             standing for standing in past.standings if standing.agent == arguments.agent
         ]
-    chosen = [
-        candidate
-        for candidate in candidates
-        if arguments.span in ("", candidate.span_label)
-    ]
+    spans = {arguments.span} if arguments.span else set(past.spans)
+    chosen = [candidate for candidate in candidates if candidate.span_label in spans]
     agents = {candidate.agent for candidate in chosen}
     if past.standings and len(agents) != 1:
         if agents:

@@ -98,9 +98,7 @@ def _show_chat(
 def _read_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
     """Return the recorded data of an example."""
     folder = next(
-        conversation
-        for conversation in run.conversations
-        if row in conversation.result.scenarios
+        folder for folder in run.conversations if row in folder.result.scenarios
     )
     record = folder.record()
     return ExampleChat(
@@ -149,16 +147,16 @@ def _list_examples(
 
 
 def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
-    totals = [
-        {
+    totals: list[dict[str, Any]] = []
+    for column in result_columns(run):
+        total = {
             "agent": column.agent,
             "span": column.span_label,
             "low": column.total_lower_bound,
             "high": column.total_upper_bound,
             "out_of": column.maximum_total,
         }
-        for column in result_columns(run)
-    ]
+        totals.append(total)
     return {
         "format": FORMAT,
         "run": run.run_id,

@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil, log2, sqrt
 from pathlib import Path
 from random import Random
@@ -377,10 +378,9 @@ class DistanceSearch:
         things = self._trial.rng.sample(_THINGS, min(len(distances), len(_THINGS)))
         distances = distances[-len(things) :]
         codes = self._trial.rng.sample(range(1000, 10_000), len(things))
-        gaps = [
-            round(farther - nearer)
-            for nearer, farther in zip([0.0, *distances], distances, strict=False)
-        ]
+        gaps: list[int] = []
+        for nearer, farther in pairwise([0.0, *distances]):
+            gaps.append(round(farther - nearer))
         for thing, code, gap in zip(things, codes, reversed(gaps), strict=True):
             self._talk.say(f"The code of my {thing} is {code}.")
             number = len(self._talk.exchanges) - 1
@@ -392,11 +392,8 @@ class DistanceSearch:
                 self._talk.say(text)
         talk = " ".join(part.message for part in self._talk.exchanges).lower()
         # Asking for a thing mentioned in small talk would not test memory.
-        self._planted = [
-            planted
-            for planted in reversed(self._planted)
-            if talk.count(planted.thing) == 1
-        ]
+        farthest_last = reversed(self._planted)
+        self._planted = [code for code in farthest_last if talk.count(code.thing) == 1]
 
     def _small_talk(self, tokens: int) -> Iterator[str]:
         """Yield texts of `tokens` in total, each short enough for a message."""
@@ -454,11 +451,10 @@ class DistanceSearch:
         Either is 0 if there is none; the majority decides if a code is known beyond a lost one. Each question increases
         the distance of all codes, so distances are those at the moment of asking.
         """
-        numbers = [
-            number
-            for number in range(len(self._planted))
-            if number not in self._asked and above < self.distance(number) < below
-        ]
+        numbers: list[int] = []
+        for number in range(len(self._planted)):
+            if number not in self._asked and above < self.distance(number) < below:
+                numbers.append(number)
         numbers.sort(key=lambda number: abs(self.distance(number) - target))
         known_distances: list[int] = []
         lost_distances: list[int] = []
@@ -690,9 +686,10 @@ def _known_price(source: AgentSource) -> Price | None:
 
 def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
     """Print the requested transcripts, and suggestions for next steps."""
-    numbers = [
-        str(number) for number, finding in enumerate(findings, 1) if finding.talk
-    ]
+    numbers: list[str] = []
+    for number, finding in enumerate(findings, 1):
+        if finding.talk:
+            numbers.append(str(number))
     _print_talks(
         findings, numbers if show == "all" else ([show] if show in numbers else [])
     )

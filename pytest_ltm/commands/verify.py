@@ -67,10 +67,8 @@ def verify_scores(arguments: Namespace) -> int:
     if arguments.json:
         print(json_text(verification_json(verification)), end="")
     else:
-        lines = [
-            one_line(redact_secrets(line)) for line in _verification_lines(verification)
-        ]
-        print("\n  ".join(lines))
+        lines = map(redact_secrets, _verification_lines(verification))
+        print("\n  ".join(map(one_line, lines)))
     return verification.status
 
 
@@ -121,7 +119,8 @@ def verification_json(verification: Verification) -> dict[str, Any]:
 
 
 def _discrepancies_json(discrepancies: Iterable[Discrepancy]) -> list[dict[str, str]]:
-    return [
-        {"place": discrepancy.place, "what": redact_secrets(discrepancy.what)}
-        for discrepancy in discrepancies
-    ]
+    records: list[dict[str, str]] = []
+    for discrepancy in discrepancies:
+        what = redact_secrets(discrepancy.what)
+        records.append({"place": discrepancy.place, "what": what})
+    return records

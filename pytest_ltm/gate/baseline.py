@@ -83,8 +83,8 @@ def baseline_text(side: GateSide, version: str) -> str:
         entries.append(_conversation_entry(conversation, side.plans))
     row_entries: list[dict[str, Any]] = []
     for row in rows:
-        facts = own_facts.get((row.span_label, row.trial, row.id), {})
-        row_entries.append(_row_entry(row) | facts)
+        differing = own_facts.get((row.span_label, row.trial, row.id), {})
+        row_entries.append(_row_entry(row) | differing)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
