@@ -154,6 +154,8 @@ class Exchange:
     @property
     def acted_reply(self) -> str:
         """The reply as shown to readers, after a line for each tool call before it."""
+        if not self.calls:
+            return self.reply
         acted = [f"[{call}: {call.result}]" for call in self.calls]
         return "\n".join([*acted, self.reply])
 
