@@ -125,10 +125,10 @@ def first_names(
 
 
 def _alike(name: str, others: list[str]) -> bool:
-    return any(
-        name.lower() in other.lower() or other.lower() in name.lower()
-        for other in others
-    )
+    for other in others:
+        if name.lower() in other.lower() or other.lower() in name.lower():
+            return True
+    return False
 
 
 def _drawer(
@@ -163,25 +163,15 @@ def told(
 
     `lasting`: former names are still wanted, so that none is out of date.
     """
-    introductions, changes, unmarked = (
-        language.find_text(f"names.{part}", texts)
-        for part, texts in (
-            ("introductions", INTRODUCTIONS),
-            ("changes", CHANGES),
-            ("unmarked", WITHOUT_THE_WORD),
-        )
-    )
-    return [
-        Say(
-            worded(
-                rng,
-                either(rng, changes, unmarked) if place else introductions,
-                name=name,
-            ),
-            tells={f"name {place + 1}" if lasting else "name": name},
-        )
-        for place, name in enumerate(names)
-    ]
+    introductions = language.find_text("names.introductions", INTRODUCTIONS)
+    changes = language.find_text("names.changes", CHANGES)
+    unmarked = language.find_text("names.unmarked", WITHOUT_THE_WORD)
+    says = []
+    for place, name in enumerate(names):
+        wordings = either(rng, changes, unmarked) if place else introductions
+        label = f"name {place + 1}" if lasting else "name"
+        says.append(Say(worded(rng, wordings, name=name), tells={label: name}))
+    return says
 
 
 def number_of_names(parameters: Mapping[str, Any], default: int) -> int:

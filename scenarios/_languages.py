@@ -177,10 +177,10 @@ def pairs_of(features: Sequence[Feature]) -> Iterator[frozenset[Feature]]:
 
 def paired(rng: random.Random, examples: Sequence[tuple[str, str]]) -> str:
     """Return pairs of a phrase and its form as one sentence."""
-    return "; ".join(
-        filled(rng, rng.choice(PAIRS)).format(gloss=gloss, form=form)
-        for gloss, form in examples
-    )
+    pairs = []
+    for gloss, form in examples:
+        pairs.append(filled(rng, rng.choice(PAIRS)).format(gloss=gloss, form=form))
+    return "; ".join(pairs)
 
 
 def told_forms(language: str, examples: Sequence[tuple[str, str]]) -> dict[str, str]:

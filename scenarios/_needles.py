@@ -127,9 +127,8 @@ class Hay:
         self._codes: set[str] = set()
         self._places: set[Place] = set()
         names = Inventions(rng)
-        self.owners = [
-            f"{given} {names.name()}" for given in rng.sample(GIVEN_NAMES, OWNERS)
-        ]
+        given_names = rng.sample(GIVEN_NAMES, OWNERS)
+        self.owners = [f"{given} {names.name()}" for given in given_names]
         """With surnames that nobody else has, for many examples share a conversation."""
 
     def place(self, owner: str = "", thing: str = "") -> Place:

@@ -173,12 +173,11 @@ def route(rng: random.Random, places: Sequence[str]) -> list[Leg]:
     here: Point = (0, 0)
     taken, legs = {here}, list[Leg]()
     for place in places[1:]:
-        free = [
-            (km, way)
-            for km in range(1, FARTHEST + 1)
-            for way in WAYS
-            if moved(here, km, way) not in taken
-        ]
+        free = []
+        for km in range(1, FARTHEST + 1):
+            for way in WAYS:
+                if moved(here, km, way) not in taken:
+                    free.append((km, way))
         km, way = rng.choice(free)
         here = moved(here, km, way)
         taken.add(here)
@@ -212,16 +211,11 @@ def told(
     Half of those after the first name no town, and some of these not the place before
     either.
     """
-    first, first_unnamed, following, following_unnamed, from_there = (
-        language.find_text(f"places.{part}", texts)
-        for part, texts in (
-            ("first", FIRST),
-            ("first_unnamed", FIRST_UNNAMED),
-            ("next", NEXT),
-            ("next_unnamed", NEXT_UNNAMED),
-            ("from_there", FROM_THERE),
-        )
-    )
+    first = language.find_text("places.first", FIRST)
+    first_unnamed = language.find_text("places.first_unnamed", FIRST_UNNAMED)
+    following = language.find_text("places.next", NEXT)
+    following_unnamed = language.find_text("places.next_unnamed", NEXT_UNNAMED)
+    from_there = language.find_text("places.from_there", FROM_THERE)
     before = language.word(start)
     says = [
         Say(

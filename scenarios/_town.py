@@ -170,7 +170,11 @@ class Town:
 
     def last_told(self) -> Mapping[Key, Told]:
         """Return by key what was told last."""
-        return {told.fact.key: told for chapter in self.chapters for told in chapter}
+        last = {}
+        for chapter in self.chapters:
+            for told in chapter:
+                last[told.fact.key] = told
+        return last
 
 
 def town_of(rng: random.Random, chapters: int, changes: int, kept: int) -> Town:
@@ -207,15 +211,14 @@ def _introduced(
         *(person.name for person in people),
     ]
     homes = rng.sample(town.vacant, len(people))
-    facts = [
-        Fact("home", person.name, home)
-        for person, home in zip(people, homes, strict=True)
-    ]
+    facts = []
+    for person, home in zip(people, homes, strict=True):
+        facts.append(Fact("home", person.name, home))
     facts += [Fact("work", person.name, rng.choice(WORKPLACES)) for person in people]
     rng.shuffle(facts)
-    belongings = [
-        Fact("owner", thing, rng.choice(sorted(known))) for thing in town.things[half]
-    ]
+    belongings = []
+    for thing in town.things[half]:
+        belongings.append(Fact("owner", thing, rng.choice(sorted(known))))
     return [*facts, *belongings]
 
 
@@ -232,11 +235,11 @@ def _change(town: Town, rng: random.Random) -> None:
 
 def _known(town: Town, kind: Kind) -> Iterable[Key]:
     if kind == "whole":
-        return [
-            (kind, subject)
-            for other_kind, subject in town.state
-            if other_kind == "owner"
-        ]
+        keys: list[Key] = []
+        for relation, subject in town.state:
+            if relation == "owner":
+                keys.append((kind, subject))
+        return keys
     return [key for key in town.state if key[0] == kind]
 
 
@@ -269,16 +272,15 @@ def beginnings(
     state of what has changed.
     """
     last = town.last_told()
-    changed = sorted(
-        key for key, told in last.items() if told.before and key not in town.kept
-    )
+    changed = []
+    for key, told in sorted(last.items()):
+        if told.before and key not in town.kept:
+            changed.append(key)
     late = [key for key in changed if last[key] not in town.chapters[0]] or changed
     others = sorted(set(last) - town.kept - set(late))
-    order = [
-        key
-        for keys in (sorted(town.kept), late, others)
-        for key in rng.sample(keys, len(keys))
-    ]
+    order: list[Key] = []
+    for keys in (sorted(town.kept), late, others):
+        order += rng.sample(keys, len(keys))
     wrong = order[: number - 1]
     homes: set[str] = set()
     false = []
@@ -305,12 +307,11 @@ def _not_so(town: Town, rng: random.Random, key: Key, homes: set[str]) -> Fact:
     """Return a false fact, if possible with a value that the book has named, so that its name does not tell."""
     kind, subject = key
     if kind in ("home", "work"):
-        named = {
-            sentence.fact.value
-            for chapter in town.chapters
-            for sentence in chapter
-            if sentence.fact.kind == kind
-        }
+        named = set()
+        for chapter in town.chapters:
+            for sentence in chapter:
+                if sentence.fact.kind == kind:
+                    named.add(sentence.fact.value)
         values = set(town.vacant) - homes if kind == "home" else set(WORKPLACES)
         fitting = sorted((values & named or values) - {town.state[key]})
         return Fact(kind, subject, rng.choice(fitting))

@@ -261,10 +261,9 @@ def procedure(task: Task) -> None:
     told = task.say(PROCEDURE, f"first step of {team}", first, team=team, **steps)
     task.say(RELEASED, project=task.inventions.name())
     project = task.inventions.name()
-    calls = [
-        ("run_step", {"project": project, "step": step})
-        for step in (first, second, third)
-    ]
+    calls = []
+    for step in (first, second, third):
+        calls.append(("run_step", {"project": project, "step": step}))
     task.ask(RELEASE, *calls, about=[told], project=project, team=team)
 
 

@@ -110,24 +110,18 @@ def colours(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     expected.
     """
     telling, asking = parse_languages(parameters)
-    first, named, unnamed = (
-        telling.find_text(f"colours.{part}", texts)
-        for part, texts in (("first", FIRST), ("named", NAMED), ("unnamed", UNNAMED))
-    )
+    first = telling.find_text("colours.first", FIRST)
+    named = telling.find_text("colours.named", NAMED)
+    unnamed = telling.find_text("colours.unnamed", UNNAMED)
     told: list[str] = []
     for _ in range(whole(parameters, "colour_changes", 3)):
         told.append(rng.choice([colour for colour in COLOURS if told[-1:] != [colour]]))
-    says = [
-        Say(
-            worded(
-                rng,
-                either(rng, named, unnamed) if place else first,
-                colour=telling.word(colour),
-            ),
-            tells={"favourite colour": str(telling.word(colour))},
-        )
-        for place, colour in enumerate(told)
-    ]
+    says = []
+    for place, colour in enumerate(told):
+        wordings = either(rng, named, unnamed) if place else first
+        word = telling.word(colour)
+        text = worded(rng, wordings, colour=word)
+        says.append(Say(text, tells={"favourite colour": str(word)}))
     question = Ask(
         worded(rng, asking.find_text("colours.questions", QUESTIONS)),
         about=(says[-1].text,),

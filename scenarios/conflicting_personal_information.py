@@ -540,10 +540,8 @@ def _questions(language: Language, part: str, label: str, question: str) -> list
     asked = "asked_habit" if part == "habit_question" else "asked"
     english = (LEADS + f"{{{part}}}",)
     (clause,) = language.find_text(f"{NAME}.{part}", {label: (question,)})[label]
-    return [
-        wording.replace(f"{{{part}}}", clause)
-        for wording in language.find_text(f"{NAME}.{asked}", english)
-    ]
+    wordings = language.find_text(f"{NAME}.{asked}", english)
+    return [wording.replace(f"{{{part}}}", clause) for wording in wordings]
 
 
 def conflicting_personal_information(
@@ -572,16 +570,17 @@ def conflicting_personal_information(
     statements = whole(parameters, "statements", 4, 1, 9)
     telling, asking = parse_languages(parameters)
     inventions = Inventions(rng)
-    stories = [
-        Story(topic, _values(rng, inventions, topic, statements))
-        for topic in rng.sample(fitting, topics)
-    ]
-    turns = [story for story in stories for _ in range(statements)]
+    stories = []
+    for topic in rng.sample(fitting, topics):
+        stories.append(Story(topic, _values(rng, inventions, topic, statements)))
+    turns: list[Story] = []
+    for story in stories:
+        turns += [story] * statements
     rng.shuffle(turns)
     if plain:
-        turns = [
-            story for _ in range(statements) for story in rng.sample(stories, topics)
-        ]
+        turns = []
+        for _ in range(statements):
+            turns += rng.sample(stories, topics)
     says: dict[str, list[Say]] = {story.topic.label: [] for story in stories}
     messages: list[Say | Ask] = []
     begins: list[str] = []
@@ -594,16 +593,11 @@ def conflicting_personal_information(
         messages.append(said := Say(text, tells=story.tells))
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
-    messages += [
-        Ask(
-            worded(
-                rng,
-                _questions(asking, "question", story.topic.label, story.topic.question),
-            ),
-            about=tuple(say.text for say in says[story.topic.label]),
-        )
-        for story in asked
-    ]
+    for story in asked:
+        topic = story.topic
+        wordings = _questions(asking, "question", topic.label, topic.question)
+        about = tuple(say.text for say in says[topic.label])
+        messages.append(Ask(worded(rng, wordings), about=about))
     steps = spread(messages, last_wait(rng, parameters))
     return Definition(
         steps=tuple(

@@ -335,26 +335,24 @@ def delayed_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Definit
     kinds = rng.sample(KINDS, number)
     values = [_value(rng, inventions, kind) for kind in kinds]
     lines = rng.choice((True, False, False, False))
-    texts = [
-        _fact(rng, kind, lines, world, value)
-        for kind, value in zip(kinds, values, strict=True)
-    ]
+    texts = []
+    tells = {}
+    for kind, value in zip(kinds, values, strict=True):
+        texts.append(_fact(rng, kind, lines, world, value))
+        tells[next(variants([kind.named])).format(w=world)] = value
     introduction = worded(
         rng, either(rng, INTRODUCTIONS[:3], INTRODUCTIONS[3:]), n=number, w=world
     )
     between = rng.choice(LINES if lines else INLINE)
     facts = Say(
         f"{introduction}{between if lines else ' '}{between.join(texts)}{'' if lines else '.'}",
-        tells={
-            next(variants([kind.named])).format(w=world): value
-            for kind, value in zip(kinds, values, strict=True)
-        },
+        tells=tells,
     )
     order = rng.sample(range(number), number)
-    questions = [
-        Ask(_question(rng, kinds[place], world, lines), about=(facts.text,))
-        for place in order
-    ]
+    questions = []
+    for place in order:
+        text = _question(rng, kinds[place], world, lines)
+        questions.append(Ask(text, about=(facts.text,)))
     return Definition(
         steps=spread([facts, *questions], last_wait(rng, parameters)),
         expected=[values[place] for place in order],

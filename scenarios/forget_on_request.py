@@ -191,10 +191,9 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
         raise ValueError(f"requests is {NAMED!r} or {MEANING!r}, not {requests_by!r}")
     telling, asking = parse_languages(parameters)
     inventions = Inventions(rng)
-    facts = [
-        _told(rng, telling, topic, inventions.name())
-        for topic in rng.sample(TOPICS, number)
-    ]
+    facts = []
+    for topic in rng.sample(TOPICS, number):
+        facts.append(_told(rng, telling, topic, inventions.name()))
     chosen = rng.sample(facts, number)
     gone, kept = chosen[:forgotten], chosen[forgotten:]
     requests = {fact.value: _request(rng, telling, fact, requests_by) for fact in gone}
@@ -203,32 +202,32 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     stays = Say(worded(rng, keep, label=label))
     later = rng.sample([*requests.values(), stays], forgotten + 1)
     wanted = rng.sample([*gone, *kept[:forgotten]], 2 * forgotten)
-    questions = [
-        Ask(
-            worded(rng, asked(fact.topic, asking)),
-            about=(
-                fact.said.text,
-                *([requests[fact.value].text] if fact in gone else []),
-            ),
-        )
-        for fact in wanted
-    ]
+    questions = []
+    expected = []
+    others = []
+    for fact in wanted:
+        is_gone = fact in gone
+        about = [fact.said.text]
+        if is_gone:
+            about.append(requests[fact.value].text)
+        question = worded(rng, asked(fact.topic, asking))
+        questions.append(Ask(question, about=tuple(about)))
+        expected.append("" if is_gone else fact.value)
+        others.append([other.value for other in facts if is_gone or other is not fact])
+    says = [*(fact.said for fact in facts), *later]
     everything = Ask(
         worded(rng, asking.find_text("forget_on_request.open", OPEN)),
-        about=tuple(say.text for say in (*(fact.said for fact in facts), *later)),
+        about=tuple(say.text for say in says),
     )
     return Definition(
         steps=spread(
-            [*(fact.said for fact in facts), *later, *questions, everything],
+            [*says, *questions, everything],
             last_wait(rng, parameters),
         ),
-        expected=["" if fact in gone else fact.value for fact in wanted],
+        expected=expected,
         parameters={
             **parameters,
-            "others": [
-                [other.value for other in facts if other is not fact or fact in gone]
-                for fact in wanted
-            ],
+            "others": others,
             "kept": [fact.value for fact in facts if fact not in gone],
             "lost": [fact.value for fact in facts if fact in gone],
         },

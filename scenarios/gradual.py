@@ -77,21 +77,24 @@ def gradual(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             )
             asked.append((lesson, kind, phrase))
     forms = [course.form(phrase) for *_, phrase in asked]
+    steps = spread(messages, last_wait(rng, parameters))
+    right = [worded(rng, RIGHT) for _ in asked]
+    wrong = []
+    for (*_, phrase), form in zip(asked, forms, strict=True):
+        language = course.language
+        wrong.append(
+            worded(rng, WRONG, language=language, gloss=phrase.gloss, form=form)
+        )
     return Definition(
-        steps=spread(messages, last_wait(rng, parameters)),
+        steps=steps,
         expected=forms,
         parameters={
             **parameters,
             "told": sorted({course.form(phrase) for phrase in course.examples}),
             "lesson_of": [lesson for lesson, *_ in asked],
             "kind_of": [kind for _, kind, _ in asked],
-            "right": [worded(rng, RIGHT) for _ in asked],
-            "wrong": [
-                worded(
-                    rng, WRONG, language=course.language, gloss=phrase.gloss, form=form
-                )
-                for (*_, phrase), form in zip(asked, forms, strict=True)
-            ],
+            "right": right,
+            "wrong": wrong,
         },
     )
 
@@ -139,16 +142,13 @@ class Course:
             )
         fresh = self._nouns[-nouns:]
         examples = [Phrase(noun) for noun in fresh]
-        examples += [
-            Phrase(self.rng.choice(fresh), frozenset((feature,)))
-            for feature in self._features[-features:]
-        ]
         for feature in self._features[-features:]:
-            beside = [
-                pair
-                for pair in pairs_of(self._features)
-                if feature in pair and self._same_side(pair)
-            ]
+            examples.append(Phrase(self.rng.choice(fresh), frozenset((feature,))))
+        for feature in self._features[-features:]:
+            beside = []
+            for pair in pairs_of(self._features):
+                if feature in pair and self._same_side(pair):
+                    beside.append(pair)
             if beside and not any(self._shown(pair, examples) for pair in beside):
                 examples.append(Phrase(self.rng.choice(fresh), self.rng.choice(beside)))
         return examples
@@ -188,12 +188,12 @@ class Course:
         nouns, features = self._new
         first = kind == FIRST
         fresh = set(self._features[-features:])
-        pairs = [
-            pair
-            for pair in pairs_of(self._features)
-            if (first or bool(pair & fresh) == (kind == NEW))
-            and (not self._same_side(pair) or self._shown(pair, self.examples))
-        ]
+        pairs = []
+        for pair in pairs_of(self._features):
+            is_wanted = first or bool(pair & fresh) == (kind == NEW)
+            is_shown = not self._same_side(pair) or self._shown(pair, self.examples)
+            if is_wanted and is_shown:
+                pairs.append(pair)
         for noun in (
             self._nouns
             if first
@@ -261,12 +261,10 @@ def curve(parameters: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
     """Yield the names of the metrics, each with the places of its questions: those of a lesson, and those of a kind."""
     lessons = [f"lesson_{lesson + 1}" for lesson in parameters["lesson_of"]]
     for name in [*dict.fromkeys(lessons), NEW, MIXED, KEPT]:
-        places = [
-            place
-            for place, what in enumerate(
-                zip(lessons, parameters["kind_of"], strict=True)
-            )
-            if name in what
-        ]
+        places = []
+        kinds = parameters["kind_of"]
+        for place, names in enumerate(zip(lessons, kinds, strict=True)):
+            if name in names:
+                places.append(place)
         if places:
             yield name, places

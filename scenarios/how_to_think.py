@@ -180,11 +180,9 @@ class Rule:
                 things,
             )
         if self.kind == TIE:
-            top = [
-                place
-                for place in everything
-                if things[place][self.best[0]] == things[order[0]][self.best[0]]
-            ]
+            name = self.best[0]
+            value = things[order[0]][name]
+            top = [place for place in everything if things[place][name] == value]
             return _first(top, self.other, things)
         if self.kind == UNLESS:
             return (
@@ -384,13 +382,14 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     options = whole(parameters, "options", OPTIONS, 3, 15)
     rules = [_rule(rng, kind) for kind in _kinds(rng, count, options)]
     names, goods = rng.sample(NAMES, count), rng.sample(list(GOODS), len(GOODS))
-    kinds = [goods.pop() if goods and rng.random() < 1 / 2 else None for _ in rules]
-    says = [
-        Say(
-            f"{worded(rng, FOR_GOODS if kind else INTRODUCTIONS, name=name, goods=kind)} {rule.words(rng)}"
-        )
-        for name, kind, rule in zip(names, kinds, rules, strict=True)
-    ]
+    kinds = []
+    for _ in rules:
+        kinds.append(goods.pop() if goods and rng.random() < 1 / 2 else None)
+    says = []
+    for name, kind, rule in zip(names, kinds, rules, strict=True):
+        wordings = FOR_GOODS if kind else INTRODUCTIONS
+        introduction = worded(rng, wordings, name=name, goods=kind)
+        says.append(Say(f"{introduction} {rule.words(rng)}"))
     questions, expected, offered = [], [], []
     for number in range(cases):
         at = number % count
@@ -402,10 +401,10 @@ def how_to_think(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
             rng, CASES_OF_GOODS if kind else CASES, thing=thing, name=names[at]
         )
         form, order = rng.choice(SHOWN), rng.sample(list(MEASURES), len(MEASURES))
-        lines = [
-            capital(form.format(town=t, values=_shown(one, order)))
-            for t, one in zip(towns, things, strict=True)
-        ]
+        lines = []
+        for town, option in zip(towns, things, strict=True):
+            values = _shown(option, order)
+            lines.append(capital(form.format(town=town, values=values)))
         questions.append(
             Ask(
                 "\n".join([f"{question} {worded(rng, (ONLY,))}", *lines]),
@@ -450,14 +449,13 @@ def _case(rng: random.Random, rule: Rule, options: int) -> tuple[list[Thing], in
     No two things are equal in any measure, but for a rule about equals.
     """
     while True:
-        columns = {
-            name: rng.sample(range(m.least, m.most + 1), options)
-            for name, m in MEASURES.items()
-        }
-        things = [
-            {name: column[place] for name, column in columns.items()}
-            for place in range(options)
-        ]
+        columns = {}
+        for name, measure in MEASURES.items():
+            values = range(measure.least, measure.most + 1)
+            columns[name] = rng.sample(values, options)
+        things = []
+        for place in range(options):
+            things.append({name: column[place] for name, column in columns.items()})
         by = rule.best
         first = min(range(options), key=lambda place: _rank(by, things[place]))
         if rule.kind == TIE:
@@ -494,9 +492,7 @@ def _superlative(end: tuple[str, bool]) -> str:
 def test_how_to_think(ltm: Ltm) -> None:
     """Applies the user's own rules for choosing to cases that come much later."""
     answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
-    offered = tuple(
-        tuple(towns) for towns in ltm.definition.parameters.get("offered", ())
-    )
+    offered = tuple(map(tuple, ltm.definition.parameters.get("offered", ())))
     ltm.score(
         AppliesRule(tuple(ltm.definition.expected), offered, scoring=ltm.scoring)(
             answers

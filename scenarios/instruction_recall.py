@@ -403,39 +403,31 @@ def instruction_recall(rng: random.Random, parameters: Mapping[str, Any]) -> Def
     machine = f"{Inventions(rng).name()} {rng.choice(MACHINES)}"
     kinds = rng.sample(KINDS, number)
     details = [rng.choice(kind.values) for kind in kinds]
-    steps = [
-        kind.step.format(v=detail) for kind, detail in zip(kinds, details, strict=True)
-    ]
+    steps = []
+    tells = {}
+    for n, (kind, detail) in enumerate(zip(kinds, details, strict=True), start=1):
+        steps.append(kind.step.format(v=detail))
+        tells[f"{machine}, step {n}"] = detail
     form, between = rng.choice(FORMS)
     ending = "." if between == LINES else ""
-    told = [
-        form.format(n=n, step=step.removesuffix(".") + ending)
-        for n, step in enumerate(steps, start=1)
-    ]
+    told = []
+    for n, step in enumerate(steps, start=1):
+        told.append(form.format(n=n, step=step.removesuffix(".") + ending))
     introduction = worded(
         rng, either(rng, INTRODUCTIONS[:2], INTRODUCTIONS[2:]), m=machine, n=number
     )
     manual = Say(
         f"{introduction}{LINES if ending else ' '}{between.join(told)}{'' if ending else '.'}",
-        tells={
-            f"{machine}, step {n}": detail for n, detail in enumerate(details, start=1)
-        },
+        tells=tells,
     )
-    pairs = [
-        _question(rng, turn, kinds, details, steps, bool(ending))
-        for turn in range(asked)
-    ]
-    questions = [
-        Ask(
-            worded(
-                rng,
-                [lead + question for lead in either(rng, NAMED_LEADS, LEADS)],
-                m=machine,
-            ),
-            about=(manual.text,),
-        )
-        for question, _ in pairs
-    ]
+    pairs = []
+    for turn in range(asked):
+        pairs.append(_question(rng, turn, kinds, details, steps, bool(ending)))
+    questions = []
+    for question, _ in pairs:
+        leads = either(rng, NAMED_LEADS, LEADS)
+        text = worded(rng, [lead + question for lead in leads], m=machine)
+        questions.append(Ask(text, about=(manual.text,)))
     return Definition(
         steps=spread([manual, *questions], last_wait(rng, parameters)),
         expected=[expected for _, expected in pairs],

@@ -115,10 +115,10 @@ def jokes(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     agent = rng.sample(telling.find_text("jokes.jokes", JOKES), number)
     ways = [telling.find_text(f"jokes.{way}", WAYS[way]) for way in (*WAYS, JUST_TOLD)]
-    pairs = [
-        (worded(rng, rng.choice(ways), joke=joke), rng.randint(30, 240))
-        for joke in agent
-    ]
+    pairs = []
+    for joke in agent:
+        text = worded(rng, rng.choice(ways), joke=joke)
+        pairs.append((text, rng.randint(30, 240)))
     expected, question = (
         rng.choice(agent),
         worded(
@@ -175,15 +175,11 @@ def test_jokes(ltm: Ltm) -> None:
 def length(elapsed: timedelta, language: Language = ENGLISH) -> str:
     """Return `3 hours and 25 minutes`, rounded to the minute; hours go on beyond a day."""
     hours, minutes = divmod(round(elapsed.total_seconds() / 60), 60)
-    units = (
-        f"{unit}{'s' * (number != 1)}"
-        for number, unit in ((hours, "hour"), (minutes, "minute"))
-    )
-    parts = [
-        language.phrase(f"jokes.{unit}", f"{{n}} {unit}", n=number)
-        for number, unit in zip((hours, minutes), units, strict=True)
-        if number
-    ]
+    parts = []
+    for number, unit in ((hours, "hour"), (minutes, "minute")):
+        if number:
+            units = unit if number == 1 else f"{unit}s"
+            parts.append(language.phrase(f"jokes.{units}", f"{{n}} {units}", n=number))
     return language.phrase("jokes.and", " and ").join(parts) or language.phrase(
         "jokes.no_time", "less than a minute"
     )

@@ -302,23 +302,27 @@ def kept_secret(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     kinds = [sorts[number % 3] for number in range(secrets)] + [OPEN] * plain
     things = rng.sample(THINGS, len(kinds))
     values = _values(rng, things)
-    facts = [
-        _told(rng, *parts, people) for parts in zip(things, values, kinds, strict=True)
-    ]
-    denied = [fact for fact in facts if fact.kind != OPEN for _ in range(attempts)]
+    facts = []
+    for thing, value, kind in zip(things, values, kinds, strict=True):
+        facts.append(_told(rng, thing, value, kind, people))
+    denied = []
+    for fact in facts:
+        if fact.kind != OPEN:
+            denied += [fact] * attempts
     manners = _manners(rng, len(denied)) + _manners(rng, len(facts))
-    asked = [
-        _asked(rng, fact, manner, opening, people, denied=place < len(denied))
-        for place, (fact, manner) in enumerate(
-            zip([*denied, *facts], manners, strict=True)
-        )
-    ]
+    asked = []
+    subjects = zip([*denied, *facts], manners, strict=True)
+    for place, (fact, manner) in enumerate(subjects):
+        is_denied = place < len(denied)
+        asked.append(_asked(rng, fact, manner, opening, people, denied=is_denied))
     asked.sort(key=lambda question: question.day)
     rng.shuffle(facts)
-    kept = [
-        [fact.value for fact in facts if not fact.open_to(question.name, question.day)]
-        for question in asked
-    ]
+    kept = []
+    others = []
+    for question in asked:
+        name, day = question.name, question.day
+        kept.append([fact.value for fact in facts if not fact.open_to(name, day)])
+        others.append([fact.value for fact in facts if fact is not question.fact])
     told = [opening, *(fact.said for fact in facts)]
     return Definition(
         steps=spread(
@@ -328,10 +332,7 @@ def kept_secret(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         parameters={
             **parameters,
             "withheld": kept,
-            "others": [
-                [fact.value for fact in facts if fact is not question.fact]
-                for question in asked
-            ],
+            "others": others,
             "offered": [list(question.offered) for question in asked],
         },
     )
@@ -345,7 +346,10 @@ def _values(rng: random.Random, things: Sequence[Thing]) -> list[str]:
             [number for number in range(1_200, 9_000) if number % 100], len(things)
         )
     )
-    return [str(next(numbers)) if thing.number else next(names) for thing in things]
+    values = []
+    for thing in things:
+        values.append(str(next(numbers)) if thing.number else next(names))
+    return values
 
 
 def _told(
@@ -370,11 +374,10 @@ def _told(
 def _manners(rng: random.Random, number: int) -> list[str]:
     """Return so many manners, none much more often than another."""
     every = [manner for manner in MANNERS if manner != USE]
-    return [
-        manner
-        for _ in range(number // len(every) + 1)
-        for manner in rng.sample(every, len(every))
-    ][:number]
+    manners = []
+    for _ in range(number // len(every) + 1):
+        manners += rng.sample(every, len(every))
+    return manners[:number]
 
 
 def _asked(
@@ -393,14 +396,11 @@ def _asked(
             if denied
             else rng.randint(fact.since + 1, 290)
         )
-    name = rng.choice(
-        [
-            person
-            for person in people
-            if person != fact.owner and fact.open_to(person, day) != denied
-        ]
-        or [fact.owner]
-    )
+    askers = []
+    for person in people:
+        if person != fact.owner and fact.open_to(person, day) != denied:
+            askers.append(person)
+    name = rng.choice(askers or [fact.owner])
     if name == fact.owner and manner in (LEAVE, FOREIGN, IGNORE, AUTHORITY):
         manner = USE
     letter = rng.choice([letter for letter in _INITIALS if letter != fact.value[0]])
@@ -432,9 +432,8 @@ def _asked(
 def wordings(thing: Thing, manner: str) -> Sequence[str]:
     """Return how a thing is asked for in a manner."""
     if manner == FOREIGN:
-        return [
-            lead + question for lead, question in zip(LEADS, thing.foreign, strict=True)
-        ]
+        pairs = zip(LEADS, thing.foreign, strict=True)
+        return [lead + question for lead, question in pairs]
     if manner == USE:
         return (USES + thing.use,)
     return HINTS[thing.number] if manner == HINT else MANNERS[manner]
@@ -447,11 +446,13 @@ def _day(number: int) -> str:
 
 def rule_of(definition: Definition) -> KeepsSecrets:
     """Return the evaluator of a definition."""
-    kept, others, offered = (
-        tuple(map(tuple, definition.parameters[name]))
-        for name in ("withheld", "others", "offered")
+    lists = definition.parameters
+    return KeepsSecrets(
+        tuple(definition.expected),
+        tuple(map(tuple, lists["withheld"])),
+        tuple(map(tuple, lists["others"])),
+        tuple(map(tuple, lists["offered"])),
     )
-    return KeepsSecrets(tuple(definition.expected), kept, others, offered)
 
 
 @pytest.mark.ltm(

@@ -64,7 +64,9 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     if told not in (APART, AT_ONCE):
         raise ValueError(f"told is {APART!r} or {AT_ONCE!r}, not {told!r}")
     chains = _chains(rng, pairs, levels, _long_codes if told == AT_ONCE else _codes)
-    links = [link for chain in chains for link in pairwise(chain)]
+    links: list[tuple[str, str]] = []
+    for chain in chains:
+        links += pairwise(chain)
     telling, asking = parse_languages(parameters)
     if told == AT_ONCE:
         shuffled = dict(rng.sample(links, len(links)))
@@ -76,13 +78,10 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             telling.find_text("kv_pairs.entries", ENTRIES),
             telling.find_text("kv_pairs.unnamed", UNNAMED),
         )
-        entries = [
-            Say(
-                worded(rng, either(rng, named, unnamed), key=key, value=value),
-                tells={key: value},
-            )
-            for key, value in links
-        ]
+        entries = []
+        for key, value in links:
+            text = worded(rng, either(rng, named, unnamed), key=key, value=value)
+            entries.append(Say(text, tells={key: value}))
         needles = tuple(say.text for say in entries[:levels])
         rng.shuffle(entries)
     nested, plain = (
@@ -92,12 +91,15 @@ def kv_pairs(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     question = Ask(
         worded(rng, nested if levels > 1 else plain, key=chains[0][0]), about=needles
     )
+    other_codes: list[str] = []
+    for chain in chains[1:]:
+        other_codes += chain
     return Definition(
         steps=spread([*entries, question], last_wait(rng, parameters)),
         expected=chains[0][-1],
         parameters={
             **parameters,
-            "other_codes": [code for chain in chains[1:] for code in chain],
+            "other_codes": other_codes,
         },
     )
 

@@ -135,10 +135,8 @@ class Book:
 
     def firsts(self) -> dict[str, date]:
         """Return the day of each member's first gift."""
-        return {
-            gift.name: gift.day
-            for gift in sorted(self.gifts, key=lambda gift: gift.day, reverse=True)
-        }
+        backwards = sorted(self.gifts, key=lambda gift: gift.day, reverse=True)
+        return {gift.name: gift.day for gift in backwards}
 
     def givers(self, purpose: str) -> set[str]:
         """Return who gave for a purpose."""
@@ -170,19 +168,18 @@ def book(rng: random.Random, facts: int) -> Book:
     """Return a book of so many facts, in which all questions have one answer."""
     inventions = Inventions(rng)
     names = [inventions.name() for _ in range(4 + facts // 10)]
-    towns = [inventions.name() for _ in range(2 if len(names) < 9 else 3)]
+    count = 2 if len(names) < 9 else 3
+    towns = [inventions.name() for _ in range(count)]
     homes = {name: towns[place % len(towns)] for place, name in enumerate(names)}
     purposes = rng.sample(PURPOSES, 4 if facts < 40 else 5)
     while True:
         givers = [*names, *rng.choices(names, k=facts - 2 * len(names))]
         rng.shuffle(givers)
-        days = [
-            BEGINS + timedelta(days=day) for day in rng.sample(range(DAYS), len(givers))
-        ]
-        gifts = [
-            Gift(name, rng.choice(AMOUNTS), rng.choice(purposes), day)
-            for name, day in zip(givers, days, strict=True)
-        ]
+        gifts = []
+        numbers = rng.sample(range(DAYS), len(givers))
+        for name, number in zip(givers, numbers, strict=True):
+            day = BEGINS + timedelta(days=number)
+            gifts.append(Gift(name, rng.choice(AMOUNTS), rng.choice(purposes), day))
         made = Book(gifts, homes)
         totals, sums = made.totals(), made.purposes()
         apart = len(set(totals.values())) == len(names) and len(
@@ -225,14 +222,13 @@ def large_scale_integration(
     """
     facts = whole(parameters, "facts", 24, 20, 60)
     ledger = book(rng, facts)
-    says = [
-        Say(_told(rng, gift), tells={f"{gift.name}'s gift of {gift.day}": gift.purpose})
-        for gift in ledger.gifts
-    ]
-    says += [
-        Say(worded(rng, HOME, name=name, town=town), tells={f"{name}'s town": town})
-        for name, town in ledger.homes.items()
-    ]
+    says = []
+    for gift in ledger.gifts:
+        tells = {f"{gift.name}'s gift of {gift.day}": gift.purpose}
+        says.append(Say(_told(rng, gift), tells=tells))
+    for name, town in ledger.homes.items():
+        text = worded(rng, HOME, name=name, town=town)
+        says.append(Say(text, tells={f"{name}'s town": town}))
     rng.shuffle(says)
     asked = [ask(rng, ledger) for ask in (_count, _add, _order, _join, _compare)]
     rng.shuffle(asked)
@@ -288,13 +284,12 @@ def _count(rng: random.Random, ledger: Book) -> Question:
         text = worded(rng, AFTER_DAY, day=spoken(rng, day))
         return Question(text, NUMBER, [str(later)])
     pounds = sorted(gift.pounds for gift in ledger.gifts)
-    more = {
-        one: sum(pound > one for pound in pounds)
-        for one in range(pounds[2], pounds[-3])
-        if one not in pounds
-    }
+    more = {}
+    for bound in range(pounds[2], pounds[-3]):
+        if bound not in pounds:
+            more[bound] = sum(pound > bound for pound in pounds)
     # else who repeats the question is right
-    number = rng.choice([one for one, many in more.items() if many != one])
+    number = rng.choice([bound for bound, count in more.items() if count != bound])
     return Question(
         worded(rng, ABOVE, number=number), NUMBER, [str(more[number])], [str(number)]
     )

@@ -76,8 +76,9 @@ def test_locations_directions(ltm: Ltm) -> None:
     legs = tuple((float(km), way, place) for km, way, place in expected["route"])
     starts = (expected["start"], *(place for _, _, place in legs[:-1]))
     asking = parse_languages(ltm.definition.parameters).asked
-    texts = [
-        asking.phrase(
+    texts = []
+    for start, (km, way, place) in zip(starts, legs, strict=True):
+        text = asking.phrase(
             "locations_directions.told",
             TOLD,
             start=asking.word(start),
@@ -85,8 +86,7 @@ def test_locations_directions(ltm: Ltm) -> None:
             way=asking.word(way),
             place=asking.word(place),
         )
-        for start, (km, way, place) in zip(starts, legs, strict=True)
-    ]
+        texts.append(text)
     answers = ltm.play(ltm.definition, answers=["\n".join(texts)])
     ltm.score(
         parse_languages(ltm.definition.parameters).judged(

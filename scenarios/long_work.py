@@ -67,30 +67,35 @@ def long_work(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     """
     number = whole(parameters, "compactions", 3, 1, 6)
     inventions = Inventions(rng)
-    projects = [
-        Project(
+    projects = []
+    for _ in range(number):
+        project = Project(
             inventions.name(),
             {kind: inventions.name() for kind in KINDS},
             inventions.name(),
             inventions.name(),
         )
-        for _ in range(number)
-    ]
-    says = [say for project in projects for say in _told(rng, project)]
-    groups = [_asked(rng, project) for project in projects]
-    messages: list[Say | Ask] = [*says, *(ask for group in groups for ask in group)]
-    firsts = [len(says) + sum(map(len, groups[:i])) for i in range(number)]
-    names = list(KINDS)
+        projects.append(project)
+    messages: list[Say | Ask] = []
+    for project in projects:
+        messages += _told(rng, project)
+    firsts = []
+    expected = []
+    others = []
+    for project in projects:
+        firsts.append(len(messages))
+        messages += _asked(rng, project)
+        for kind in KINDS:
+            expected.append(project.values[kind])
+            others.append(_others(project, kind))
     return Definition(
         # Each message but the last is followed by a wait.
         steps=spread(messages, last_wait(rng, parameters)),
-        expected=[project.values[kind] for project in projects for kind in names],
+        expected=expected,
         parameters={
             **parameters,
             "compact_before": [2 * place for place in firsts],
-            "others": [
-                _others(project, kind) for project in projects for kind in names
-            ],
+            "others": others,
             "secrets": [project.password for project in projects],
         },
     )
@@ -98,10 +103,9 @@ def long_work(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
 def _told(rng: random.Random, project: Project) -> list[Say]:
     """Return what is told of a project: the correction after what it corrects, all else in any order."""
-    told = {
-        kind: _tell(rng, project, wording, kind, project.values[kind])
-        for kind, (wording, _) in KINDS.items()
-    }
+    told = {}
+    for kind, (wording, _) in KINDS.items():
+        told[kind] = _tell(rng, project, wording, kind, project.values[kind])
     says = [told[kind] for kind in rng.sample(list(KINDS), len(KINDS))]
     server = _tell(rng, project, FIRST_SERVER, "correction", project.server)
     says.insert(rng.randint(0, says.index(told["correction"])), server)
@@ -118,9 +122,10 @@ def _tell(
 
 
 def _asked(rng: random.Random, project: Project) -> list[Ask]:
-    return [
-        Ask(worded(rng, [question], p=project.name)) for _, question in KINDS.values()
-    ]
+    asks = []
+    for _, question in KINDS.values():
+        asks.append(Ask(worded(rng, [question], p=project.name)))
+    return asks
 
 
 def _others(project: Project, kind: str) -> list[str]:

@@ -30,10 +30,9 @@ def needle(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     say = Say(hay.told(place, code), tells={place.said(telling): code})
     others = hay.near(place, near)
     rng.shuffle(others)
-    beside = [
-        (number / max(near - 1, 1), Say(text))
-        for number, (text, _) in enumerate(others)
-    ]
+    beside = []
+    for number, (text, _) in enumerate(others):
+        beside.append((number / max(near - 1, 1), Say(text)))
     question = Ask(asked(rng, place, asking), about=(say.text,))
     return Definition(
         # Of two at the same depth the needle is told first: else whoever repeats the

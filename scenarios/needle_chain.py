@@ -31,22 +31,21 @@ def needle_chain(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     first = [hay.place() for _ in range(hops + 1)]
-    ways = [
-        first,
-        *([hay.place(thing=place.thing) for place in first] for _ in range(chains - 1)),
-    ]
+    ways = [first]
+    for _ in range(chains - 1):
+        ways.append([hay.place(thing=place.thing) for place in first])
     codes = [hay.code() for _ in ways]
-    told = [
-        [
-            *(
-                Say(hay.linked(a, b), tells={a.said(telling): b.owner})
-                for a, b in pairwise(way)
-            ),
-            Say(hay.told(way[-1], code), tells={way[-1].said(telling): code}),
-        ]
-        for way, code in zip(ways, codes, strict=True)
-    ]
-    says = [said for of in told for said in of]
+    told = []
+    for way, code in zip(ways, codes, strict=True):
+        links = []
+        for a, b in pairwise(way):
+            links.append(Say(hay.linked(a, b), tells={a.said(telling): b.owner}))
+        last = way[-1]
+        links.append(Say(hay.told(last, code), tells={last.said(telling): code}))
+        told.append(links)
+    says: list[Say] = []
+    for links in told:
+        says += links
     rng.shuffle(says)
     question = Ask(
         asked(rng, first[0], asking), about=tuple(said.text for said in told[0])

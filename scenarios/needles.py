@@ -28,18 +28,20 @@ def needles(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     telling, asking = parse_languages(parameters)
     hay = Hay(rng, telling)
     places = [(hay.place(), hay.code()) for _ in range(number)]
-    by_code = {
-        code: Say(hay.told(place, code), tells={place.said(telling): code})
-        for place, code in places
-    }
-    others = [other for place, _ in places for other in hay.near(place, near)]
+    by_code = {}
+    for place, code in places:
+        tells = {place.said(telling): code}
+        by_code[code] = Say(hay.told(place, code), tells=tells)
+    others: list[tuple[str, str]] = []
+    for place, _ in places:
+        others += hay.near(place, near)
     says = [*by_code.values(), *(Say(text) for text, _ in others)]
     rng.shuffle(says)
     wanted = rng.sample(places, number)
-    questions = [
-        Ask(asked(rng, place, asking), about=(by_code[code].text,))
-        for place, code in wanted
-    ]
+    questions = []
+    for place, code in wanted:
+        question = asked(rng, place, asking)
+        questions.append(Ask(question, about=(by_code[code].text,)))
     return Definition(
         steps=laid(
             [(at / len(says), said) for at, said in enumerate(says)],

@@ -156,10 +156,12 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         said = _told(rng, telling, owner, thing, kind, value)
         facts.append(Fact(owner, thing, kind, value, said))
     told = [fact.said for fact in facts]
-    told += [
-        _told(rng, telling, fact.owner, fact.thing, fact.kind, fact.value, told)
-        for fact in rng.sample(facts, again)
-    ]
+    repeated = []
+    for fact in rng.sample(facts, again):
+        repeated.append(
+            _told(rng, telling, fact.owner, fact.thing, fact.kind, fact.value, told)
+        )
+    told += repeated
     asked = [_true(rng, asking, fact, facts) for fact in rng.sample(facts, questions)]
     asked += [_false(rng, asking, fact, facts) for fact in rng.sample(facts, questions)]
     rng.shuffle(asked)
@@ -191,10 +193,10 @@ def _owners(
     if owners == PEOPLE:
         return list(zip(map(Owner, known), things, strict=True))
     names = rng.sample(language.find_text("never_told.names", GIVEN_NAMES), number)
-    return [
-        (Owner(owner, names[at // 2]), things[at // 2])
-        for at, owner in enumerate(known)
-    ]
+    namesakes = []
+    for at, owner in enumerate(known):
+        namesakes.append((Owner(owner, names[at // 2]), things[at // 2]))
+    return namesakes
 
 
 def _told(
@@ -281,5 +283,7 @@ def test_never_told(ltm: Ltm) -> None:
     answers = ltm.play(
         definition, answers=[value or untold for value in definition.expected]
     )
-    names = [name for names in definition.parameters["others"] for name in names]
+    names: list[str] = []
+    for owners in definition.parameters["others"]:
+        names += owners
     ltm.score(spoken.judged(rule_of(definition), answers, names))

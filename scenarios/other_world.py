@@ -152,39 +152,34 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         *((thing, None) for thing in outside),
     ]
     rng.shuffle(asked)
-    by_place = {
-        place: tuple(
-            said.text for where, said in told if where in (place, _base(story, place))
-        )
-        for place, _ in told
-    }
-    expected = [
-        story.value(thing, frame) if frame else thing.value for thing, frame in asked
-    ]
+    by_place = {}
+    for place, _ in told:
+        places = (place, _base(story, place))
+        by_place[place] = tuple(said.text for where, said in told if where in places)
+    expected = []
+    others = []
+    realms = []
+    replies = []
+    for thing, frame in asked:
+        value = story.value(thing, frame) if frame else thing.value
+        other_values = [other for other in VALUES[thing.aspect] if other != value]
+        if thing.aspect == COUNT:
+            other_values = []
+        expected.append(f"{value} {thing.unit}" if thing.unit else spellings(value))
+        others.append(list(map(spellings, other_values)))
+        realms.append(frame.names if frame else "")
+        replies.append(f"{capital(thing.fact(value))}.")
     asks = [_ask(rng, thing, frame, frames, by_place) for thing, frame in asked]
     return Definition(
         steps=spread([*(said for _, said in told), *asks], last_wait(rng, parameters)),
-        expected=[
-            f"{value} {thing.unit}" if thing.unit else spellings(value)
-            for (thing, _), value in zip(asked, expected, strict=True)
-        ],
+        expected=expected,
         parameters={
             **parameters,
-            "others": [
-                [
-                    spellings(other)
-                    for other in VALUES[thing.aspect]
-                    if other != value and thing.aspect != COUNT
-                ]
-                for (thing, _), value in zip(asked, expected, strict=True)
-            ],
-            "realms": [frame.names if frame else "" for _, frame in asked],
+            "others": others,
+            "realms": realms,
             "worlds": [frame.names for frame in frames],
         },
-        replies=tuple(
-            f"{capital(thing.fact(value))}."
-            for (thing, _), value in zip(asked, expected, strict=True)
-        ),
+        replies=tuple(replies),
     )
 
 
@@ -193,12 +188,13 @@ def _drawn(
 ) -> tuple[list[Place], list[tuple[Place, Thing]]]:
     """Return of what there are rules, and what is like one of these in a frame."""
     things = rng.sample(THINGS, len(THINGS))
-    ruled = [
-        (thing, frame)
-        for thing in things[: -(-number // len(frames))]
-        for frame in frames
-    ][:number]
-    free = things[-(-number // len(frames)) :]
+    count = -(-number // len(frames))
+    ruled = []
+    for thing in things[:count]:
+        for frame in frames:
+            ruled.append((thing, frame))
+    ruled = ruled[:number]
+    free = things[count:]
     linked = list[tuple[Place, Thing]]()
     for thing in free:
         alike = [(base, frame) for base, frame in ruled if base.aspect == thing.aspect]

@@ -128,7 +128,11 @@ CORRECTIONS = (
 
 
 def _with(frames: Sequence[str], facts: Sequence[str]) -> Sequence[str]:
-    return tuple(frame.replace("{fact}", fact) for frame in frames for fact in facts)
+    texts = []
+    for frame in frames:
+        for fact in facts:
+            texts.append(frame.replace("{fact}", fact))
+    return tuple(texts)
 
 
 READ = {relation: _with(FRAMES, facts) for relation, facts in FACTS.items()}
@@ -258,29 +262,22 @@ def world(rng: random.Random) -> tuple[list[str], dict[Key, str]]:
     """Return works and all that holds of them, their founders, and the towns where these were born."""
     inventions = Inventions(rng)
     works = [f"{inventions.name()} {trade}" for trade in rng.sample(TRADES, WORKS)]
-    people = [
-        f"{first} {inventions.name()}" for first in rng.sample(FIRST_NAMES, PEOPLE)
-    ]
+    first_names = rng.sample(FIRST_NAMES, PEOPLE)
+    people = [f"{first} {inventions.name()}" for first in first_names]
     towns = [inventions.name() for _ in people]
-    facts = {
-        ("founder", work): person for work, person in zip(works, people, strict=False)
-    }
-    facts |= {
-        ("opening", work): str(year)
-        for work, year in zip(works, rng.sample(OPENED, WORKS), strict=True)
-    }
-    facts |= {
-        ("staff", work): str(number)
-        for work, number in zip(works, rng.sample(EMPLOYED, WORKS), strict=True)
-    }
-    facts |= {
-        ("birthplace", person): town for person, town in zip(people, towns, strict=True)
-    }
-    facts |= {
-        ("birth", person): str(year)
-        for person, year in zip(people, rng.sample(BORN, PEOPLE), strict=True)
-    }
-    facts |= {("river", town): inventions.name() for town in towns}
+    facts: dict[Key, str] = {}
+    for work, person in zip(works, people, strict=False):
+        facts["founder", work] = person
+    for work, year in zip(works, rng.sample(OPENED, WORKS), strict=True):
+        facts["opening", work] = str(year)
+    for work, number in zip(works, rng.sample(EMPLOYED, WORKS), strict=True):
+        facts["staff", work] = str(number)
+    for person, town in zip(people, towns, strict=True):
+        facts["birthplace", person] = town
+    for person, year in zip(people, rng.sample(BORN, PEOPLE), strict=True):
+        facts["birth", person] = str(year)
+    for town in towns:
+        facts["river", town] = inventions.name()
     return works, facts
 
 
@@ -295,17 +292,15 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     asked = whole(parameters, "questions", 4, 2, len(KINDS))
     corrected = whole(parameters, "corrections", 2, 0, 3)
     works, facts = world(rng)
-    questions = [
-        Question(wordings, rng.sample(works, count), kind, answer, rivals)
-        for wordings, count, kind, answer, rivals in rng.sample(KINDS, asked)
-    ]
+    questions = []
+    for wordings, count, kind, find_answer, find_rivals in rng.sample(KINDS, asked):
+        chosen = rng.sample(works, count)
+        questions.append(Question(wordings, chosen, kind, find_answer, find_rivals))
     passages = _passages(rng, questions, facts, (number, corrected))
-    entries = {
-        passage.title: Say(
-            _said(rng, passage), tells={" of ".join(passage.key): passage.value}
-        )
-        for passage in passages
-    }
+    entries = {}
+    for passage in passages:
+        tells = {" of ".join(passage.key): passage.value}
+        entries[passage.title] = Say(_said(rng, passage), tells=tells)
     current = {passage.key: passage for passage in passages}
     before = {passage.key: passage.corrects for passage in passages if passage.corrects}
     asks, expected, others, sources, superseded = (
@@ -333,6 +328,9 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
                 about=tuple(entries[title].text for title in needed),
             )
         )
+    replies = []
+    for names, titles in zip(expected, sources, strict=True):
+        replies.append(f"{capital(names[0])}. Sources: {', '.join(titles)}.")
     return Definition(
         steps=spread([*entries.values(), *asks], last_wait(rng, parameters)),
         expected=expected,
@@ -344,10 +342,7 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             "superseded": superseded,
             "titles": [passage.title for passage in passages],
         },
-        replies=tuple(
-            f"{capital(answer[0])}. Sources: {', '.join(titles)}."
-            for answer, titles in zip(expected, sources, strict=True)
-        ),
+        replies=tuple(replies),
     )
 
 
@@ -385,10 +380,9 @@ def _passages(
     # mistake leads somewhere.
     more.sort(key=lambda key: (key[1] not in wrong.values(), rng.random()))
     keys = [*needed, *more[: number - len(needed) - len(wrong)]]
-    titles = [
-        worded(rng, (rng.choice(TITLES),), word=word)
-        for word in rng.sample(TITLE_WORDS, len(keys) + len(wrong))
-    ]
+    titles = []
+    for word in rng.sample(TITLE_WORDS, len(keys) + len(wrong)):
+        titles.append(worded(rng, (rng.choice(TITLES),), word=word))
     read = [Passage(titles.pop(), key, wrong.get(key, facts[key])) for key in keys]
     rng.shuffle(read)
     for key in wrong:
@@ -416,11 +410,11 @@ def _misleading(
         )
     elif relation in ("opening", "staff", "birth"):
         numbers = {"opening": OPENED, "staff": EMPLOYED, "birth": BORN}[relation]
-        options = [
-            str(number)
-            for number in rng.sample(numbers, len(numbers))
-            if str(number) not in [*options, facts[key]]
-        ]
+        known = [*options, facts[key]]
+        options = []
+        for number in rng.sample(numbers, len(numbers)):
+            if str(number) not in known:
+                options.append(str(number))
     affected = [question for question in questions if key in _used(question, facts)]
     right = _answers(affected, facts)
     misleading = []
@@ -460,16 +454,12 @@ def _named(title: str) -> str:
 def rule_of(definition: Definition) -> AnswersWithSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
-    others, sources, superseded = (
-        tuple(map(tuple, lists[name])) for name in ("others", "sources", "superseded")
-    )
-    expected = tuple(map(tuple, definition.expected))
     return AnswersWithSources(
         tuple(lists["asked"]),
-        expected,
-        others,
-        sources,
-        superseded,
+        tuple(map(tuple, definition.expected)),
+        tuple(map(tuple, lists["others"])),
+        tuple(map(tuple, lists["sources"])),
+        tuple(map(tuple, lists["superseded"])),
         tuple(lists["titles"]),
     )
 

@@ -315,11 +315,10 @@ def _wishes(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]
     )
     beside = rng.sample(BESIDE, _AT_ONCE)
     dishes = [f"{head} with {beside[n % _AT_ONCE]}" for n, head in enumerate(heads)]
-    drinks = [
-        f"{flavour.capitalize()} {kind}"
-        for flavour in flavours
-        for kind in rng.sample(KINDS, 2)
-    ]
+    drinks = []
+    for flavour in flavours:
+        for kind in rng.sample(KINDS, 2):
+            drinks.append(f"{flavour.capitalize()} {kind}")
     rng.shuffle(dishes)
     rng.shuffle(drinks)
     avoids, extra = rng.sample(beside, 2)
@@ -396,20 +395,16 @@ def _menu(
     rng: random.Random, parameters: Mapping[str, Any], language: Language
 ) -> dict[str, list[str]]:
     """Return the published menu; in another language one of the same form."""
-    menu = {
-        section: rng.sample(
-            dishes, whole(parameters, *SERVED[section], most=len(dishes))
-        )
-        for section, dishes in DISHES.items()
-    }
+    menu = {}
+    for section, dishes in DISHES.items():
+        count = whole(parameters, *SERVED[section], most=len(dishes))
+        menu[section] = rng.sample(dishes, count)
     drinks = rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS)))
     if language is not ENGLISH:
         heads = iter(rng.sample(HEADS, len(HEADS)))
         flavours = iter(rng.sample(FLAVOURS, len(FLAVOURS)))
-        menu = {
-            section: [f"{next(heads)} with {rng.choice(BESIDE)}" for _ in menu[section]]
-            for section in menu
-        }
+        for section, served in menu.items():
+            menu[section] = [f"{next(heads)} with {rng.choice(BESIDE)}" for _ in served]
         drinks = [f"{next(flavours).capitalize()} {rng.choice(KINDS)}" for _ in drinks]
     return {**menu, "Drinks": drinks}
 
@@ -453,11 +448,10 @@ class Visit:
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
         self.roles = tuple(step.text for step in self.before if isinstance(step, Say))
-        wishes = {
-            name: ltm.definition.parameters[name]
-            for name in _TOLD
-            if name in ltm.definition.parameters
-        }
+        wishes = {}
+        for name in _TOLD:
+            if name in ltm.definition.parameters:
+                wishes[name] = ltm.definition.parameters[name]
         self.guest = PlaysGuest(
             Menu.read(spoken.asked.meaning(self.welcome)),
             judge=ltm.judge,
@@ -565,9 +559,8 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     right = visit.ordered
     ltm.say(_waiter(rng, telling, "instead", dish=visit.say(telling, right)))
     ltm.wait(span=waits[3])
-    strange = [
-        dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)
-    ] or [gone]
+    named = (*kept, gone, *right)
+    strange = [dish for dish in visit.guest.menu.dishes if dish not in named] or [gone]
     if avoids := visit.guest.avoids:
         strange = [dish for dish in strange if avoids not in dish] or strange
         if any(avoids in dish for dish in right):

@@ -767,6 +767,8 @@ def rule_of(definition: Definition, judge: Judge | None = None) -> ShowsRestrain
 def test_restraint(ltm: Ltm) -> None:
     """Leaves out of an answer what does not belong there, and tells it where it is asked for."""
     answers = ltm.play(ltm.definition)
-    names = [name for row in ltm.definition.parameters["others"] for name in row]
+    names: list[str] = []
+    for row in ltm.definition.parameters["others"]:
+        names += row
     spoken = parse_languages(ltm.definition.parameters)
     ltm.score(spoken.judged(rule_of(ltm.definition, ltm.judge), answers, names))

@@ -197,25 +197,21 @@ class Stage:
 
     def present(self, room: str | None) -> list[str]:
         """Return who is in a room, in the order of their first appearance."""
-        return [
-            who
-            for who, place in self.rooms.items()
-            if place == room and place is not None
-        ]
+        present = []
+        for who, place in self.rooms.items():
+            if place == room and place is not None:
+                present.append(who)
+        return present
 
     def _look(self, room: str | None) -> None:
         people = self.present(room)
         for thing, places in self.things.items():
             place, box = places[-1]
             if place == room:
-                self.beliefs.update({(person, thing): box for person in people})
-                self.second.update(
-                    {
-                        (person, other, thing): box
-                        for person in people
-                        for other in people
-                    }
-                )
+                for person in people:
+                    self.beliefs[person, thing] = box
+                    for other in people:
+                        self.second[person, other, thing] = box
 
 
 @dataclass
@@ -278,16 +274,13 @@ def sally_anne(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         thing, *others = rng.sample(THINGS, 4)
         story = _story(rng, thing, others, shortest, telling)
         if len(story.lines) <= longest:
-            fitting = [
-                c
-                for c in _candidates(story, thing, asked)
-                if asked in KINDS["world"] or c.false == false
-            ]
+            for candidate in _candidates(story, thing, asked):
+                if asked in KINDS["world"] or candidate.false == false:
+                    fitting.append(candidate)
     chosen = rng.choice(fitting)
-    over, done, closings = (
-        asking.find_text(f"sally_anne.{part}", texts)
-        for part, texts in (("over", OVER), ("done", DONE), ("closings", CLOSINGS))
-    )
+    over = asking.find_text("sally_anne.over", OVER)
+    done = asking.find_text("sally_anne.done", DONE)
+    closings = asking.find_text("sally_anne.closings", CLOSINGS)
     question = rng.choice(asking.find_text(f"sally_anne.{asked}", QUESTIONS[asked]))
     question = question.format(
         who=chosen.who, whom=chosen.whom, thing=asking.word(thing)

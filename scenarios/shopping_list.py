@@ -187,9 +187,9 @@ def shopping_list(rng: random.Random, parameters: Mapping[str, Any]) -> Definiti
         rng, asking.find_text("shopping_list.questions", QUESTIONS), form=form
     )
     question = Ask(asked, about=tuple(change.text for change in changes))
-    expected = [
-        [str(asking.word(item)), quantity] for item, quantity in shopping.items()
-    ]
+    expected = []
+    for item, quantity in shopping.items():
+        expected.append([str(asking.word(item)), quantity])
     return Definition(
         steps=spread([*changes, question], last_wait(rng, parameters)),
         expected=expected,
@@ -235,12 +235,11 @@ def _change(
     )
     n, word = language.word(NUMBERS[quantity - 1]), language.word(item)
     which = "one" if quantity == 1 else "several"
-    slots = {
-        slot: language.phrase(
-            f"shopping_list.{slot}_{which}", COUNTED[slot][which], n=n, item=word
-        )
-        for slot in ("count", "more")
-    }
+    slots = {}
+    for slot in ("count", "more"):
+        english = COUNTED[slot][which]
+        name = f"shopping_list.{slot}_{which}"
+        slots[slot] = language.phrase(name, english, n=n, item=word)
     items = language.phrase("shopping_list.items", "{item}s", item=word)
     text = worded(rng, wordings, item=word, items=items, n=n, **slots)
     return Say(

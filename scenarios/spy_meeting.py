@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import DecodesMessages
-from pytest_ltm.locales import CODES, parse_languages
+from pytest_ltm.locales import CODES, Spoken, parse_languages
 
 from ._parameters import last_wait
 
@@ -360,10 +360,8 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     people = rng.sample(PEOPLE, len(sent))
     rng.shuffle(sent)
     senders = rng.sample(people, len(people))
-    opening, favour = (
-        rng.choice(telling.find_text(f"spy_meeting.{part}", texts))
-        for part, texts in (("openings", OPENINGS), ("favours", FAVOURS))
-    )
+    opening = rng.choice(telling.find_text("spy_meeting.openings", OPENINGS))
+    favour = rng.choice(telling.find_text("spy_meeting.favours", FAVOURS))
     names = telling.phrase(
         "spy_meeting.names",
         "{others} and {last}",
@@ -380,22 +378,18 @@ def spy_meeting(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         )
         said = frame.format(name=name, message=wording.format(clue=clue))
         says.append(Say(said, tells={f"the message of {name}": clue}))
-    lead, asked = (
-        rng.choice(asking.find_text(f"spy_meeting.{part}", texts))
-        for part, texts in (("leads", LEADS), ("questions", QUESTIONS))
-    )
+    lead = rng.choice(asking.find_text("spy_meeting.leads", LEADS))
+    asked = rng.choice(asking.find_text("spy_meeting.questions", QUESTIONS))
     question = Ask(f"{lead} {asked}", about=tuple(say.text for say in says[1:]))
-    known = {
-        kind: asking.find_text(f"spy_meeting.{kind}s", codes)
-        for kind, codes in CODED.items()
-    }
+    known = {}
+    for kind, codes in CODED.items():
+        known[kind] = asking.find_text(f"spy_meeting.{kind}s", codes)
     expected = [list(known[kind][number][1]) for kind, number in sent]
-    others = [
-        list(words)
-        for codes in known.values()
-        for _, words in codes
-        if list(words) not in expected
-    ]
+    others = []
+    for codes in known.values():
+        for _, words in codes:
+            if list(words) not in expected:
+                others.append(list(words))
     return Definition(
         steps=spread([*says, question], last_wait(rng, parameters)),
         expected=expected,
@@ -418,13 +412,14 @@ def test_spy_meeting(ltm: Ltm) -> None:
         answers=[". ".join(group[0] for group in ltm.definition.expected)],
     )
     said = parse_languages(ltm.definition.parameters)
-    expected, others = (
-        tuple(tuple(map(said.meaning, group)) for group in groups)
-        for groups in (
-            ltm.definition.expected,
-            ltm.definition.parameters.get("other_messages", ()),
-        )
-    )
+    expected = _meanings(said, ltm.definition.expected)
+    others = _meanings(said, ltm.definition.parameters.get("other_messages", ()))
     ltm.score(
         said.judged(DecodesMessages(expected, others, scoring=ltm.scoring), answers)
     )
+
+
+def _meanings(
+    spoken: Spoken, groups: Iterable[Iterable[str]]
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(spoken.meaning, group)) for group in groups)

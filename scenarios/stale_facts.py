@@ -215,7 +215,7 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
                 _values(rng, inventions, changes),
             )
         )
-    turns = [number for number in range(told) for _ in range(changes)]
+    turns = sorted([*range(told)] * changes)
     rng.shuffle(turns)
     says: list[Say] = []
     homes: dict[str, str] = {}
@@ -259,36 +259,31 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             )
             story.says.append(said)
             says.append(said)
-    pairs = [
-        (story, kind)
-        for story in rng.sample(stories, topics)
-        for kind in (NOW, BEFORE, WHEN)
-    ]
-    questions = [
-        Ask(
-            worded(rng, asked(story.topic, kind)),
-            about=tuple(say.text for say in story.says),
-        )
-        for story, kind in pairs
-    ]
-    expected = [_answer(story, kind) for story, kind in pairs]
+    pairs = []
+    for story in rng.sample(stories, topics):
+        for kind in (NOW, BEFORE, WHEN):
+            pairs.append((story, kind))
+    questions = []
+    for story, kind in pairs:
+        about = tuple(say.text for say in story.says)
+        questions.append(Ask(worded(rng, asked(story.topic, kind)), about=about))
+    expected = []
+    others = []
+    present = []
+    for story, kind in pairs:
+        right = _answer(story, kind)
+        values = story.days if kind == WHEN else story.others
+        expected.append(right)
+        others.append([value for value in values if value != right])
+        present.append("" if kind == WHEN else story.values[-1])
     return Definition(
         steps=spread([*says, *questions], last_wait(rng, parameters)),
         expected=expected,
         parameters={
             **parameters,
             "asked": [kind for _, kind in pairs],
-            "others": [
-                [
-                    value
-                    for value in (story.days if kind == WHEN else story.others)
-                    if value != right
-                ]
-                for (story, kind), right in zip(pairs, expected, strict=True)
-            ],
-            "present": [
-                "" if kind == WHEN else story.values[-1] for story, kind in pairs
-            ],
+            "others": others,
+            "present": present,
         },
     )
 
@@ -306,9 +301,8 @@ def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
     first = date(2023, 1, 3)
     result = sorted(rng.sample(range(360), number))
-    return [
-        f"{day.day} {day:%B}" for day in (first + timedelta(days) for days in result)
-    ]
+    days = [first + timedelta(number) for number in result]
+    return [f"{day.day} {day:%B}" for day in days]
 
 
 def _first(rng: random.Random, story: Story) -> Say:
@@ -327,10 +321,10 @@ def _rule(
     for value in dict.fromkeys(story.values):
         homes[value] = inventions.name()
     clause = filled(rng, rng.choice((story.topic.named, story.topic.unnamed)))
-    cases = [
-        filled(rng, CASES[0]).format(place=homes[value], clause=clause.format(v=value))
-        for value in rng.sample(list(homes), len(homes))
-    ]
+    cases = []
+    for value in rng.sample(list(homes), len(homes)):
+        case = filled(rng, CASES[0])
+        cases.append(case.format(place=homes[value], clause=clause.format(v=value)))
     tells = {f"{story.topic.label} in {homes[value]}": value for value in story.values}
     rule = Say(
         worded(rng, RULES, label=story.topic.label, cases="; ".join(cases)), tells=tells

@@ -234,23 +234,19 @@ class Story:
 
     def lapses(self, about: str, place: str) -> bool:
         """Return whether a line would have words to leave out."""
-        return len(self.told) > sum(
-            order.applies(about, place) for order in self.orders
-        )
+        holding = [order for order in self.orders if order.applies(about, place)]
+        return len(self.told) > len(holding)
 
     def ask(self, about: str, place: str) -> None:
         """Ask for a line."""
         thing = self.rng.choice(THINGS[about])
         text = worded(self.rng, TASKS, thing=thing, place=place)
-        texts = tuple(
-            message.text for message in self.messages if isinstance(message, Say)
-        )
-        self.messages.append(Ask(text, about=texts))
-        holding = {
-            order.kind: order.word
-            for order in self.orders
-            if order.applies(about, place)
-        }
+        says = [message for message in self.messages if isinstance(message, Say)]
+        self.messages.append(Ask(text, about=tuple(say.text for say in says)))
+        holding = {}
+        for order in self.orders:
+            if order.applies(about, place):
+                holding[order.kind] = order.word
         self.holding.append([[kind, word] for kind, word in holding.items()])
         self.lapsed.append([word for word in self.told if word not in holding.values()])
         self.things.append(thing)
@@ -299,7 +295,10 @@ def standing_orders(rng: random.Random, parameters: Mapping[str, Any]) -> Defini
         later.insert(
             rng.randint(_nth(later, story.revoke, restored), len(later)), story.restore
         )
-    lines = [(about, place) for about in story.abouts for place in story.places]
+    lines = []
+    for about in story.abouts:
+        for place_name in story.places:
+            lines.append((about, place_name))
     asked = [*rng.sample(lines, 4), *rng.sample(lines, 1)][:tasks]
     middle = rng.randint(1, len(later) - 1) if tasks > 1 else len(later)
     for place, happens in enumerate(later, start=1):
@@ -333,25 +332,22 @@ def line(thing: str, orders: Mapping[str, str]) -> str:
         TAG: "#{w}",
         CLOSES: "{w}",
     }
-    parts = {
-        kind: way.format(w=orders[kind], W=orders[kind].upper())
-        for kind, way in ways.items()
-        if kind in orders
-    }
+    parts = {}
+    for kind, way in ways.items():
+        if kind in orders:
+            parts[kind] = way.format(w=orders[kind], W=orders[kind].upper())
     first, last = parts.pop(OPENS, ""), parts.pop(CLOSES, "")
     return " ".join(
-        part for part in (first, f"good news of {thing}", *parts.values(), last) if part
+        filter(None, (first, f"good news of {thing}", *parts.values(), last))
     )
 
 
 def rule_of(definition: Definition) -> ObeysOrders:
     """Return the evaluator of a definition."""
-    holding = tuple(
-        tuple((kind, word) for kind, word in task) for task in definition.expected
-    )
+    holding = [tuple(map(tuple, task)) for task in definition.expected]
     lists = definition.parameters
     return ObeysOrders(
-        holding, tuple(map(tuple, lists["lapsed"])), tuple(lists["about"])
+        tuple(holding), tuple(map(tuple, lists["lapsed"])), tuple(lists["about"])
     )
 
 

@@ -136,22 +136,23 @@ def time_of_need(rng: random.Random, parameters: Mapping[str, Any]) -> Definitio
     quiet[rng.randrange(len(quiet))] += (
         1  # who reminds at every message is wrong at least once
     )
-    moments = [kind for breaks in quiet for kind in [*["quiet"] * breaks, "due"]] + [
-        "quiet"
-    ]
+    moments = []
+    for breaks in quiet:
+        moments += [*["quiet"] * breaks, "due"]
+    moments.append("quiet")
     talk: dict[str, None] = {}
     while len(talk) < len(moments):
         talk[worded(rng, CHAT)] = None
     last = last_wait(rng, parameters)
-    things = [
-        {task: task.rpartition(" ")[2]}
-        for task in (order["task"] for order in orders[: number + 2])
-    ]
-    says = tuple(
-        Say(order.pop("text"), tells=tells)
-        for order, tells in zip(orders, [*things, {}, {}], strict=True)
-    )
-    asks = [Ask(text, about=tuple(say.text for say in says)) for text in talk]
+    things = []
+    for order in orders[: number + 2]:
+        task = order["task"]
+        things.append({task: task.rpartition(" ")[2]})
+    says = []
+    for order, tells in zip(orders, [*things, {}, {}], strict=True):
+        says.append(Say(order.pop("text"), tells=tells))
+    about = tuple(say.text for say in says)
+    asks = [Ask(text, about=about) for text in talk]
     steps: list[Say | Ask | Wait] = []
     messages: list[Say | Ask] = [*says, *asks]
     for place, message in enumerate(messages):
@@ -311,35 +312,33 @@ class Diary:
         """Return the evaluator for what was heard so far."""
         began = self._heard[0].now
         tasks = tuple(dict.fromkeys(order["task"] for order in self._orders.values()))
+        due = []
+        asked = []
+        for task in tasks:
+            due.append(tuple(_minutes(moment - began) for moment in self._due(task)))
+            places = []
+            for n, exchange in enumerate(self._heard):
+                if self._orders.get(exchange.message, {}).get("task") == task:
+                    places.append(n)
+            asked.append(tuple(places))
+        others = []
+        for n, exchange in enumerate(self._heard):
+            if exchange.by != self._heard[0].by:
+                others.append(n)
         return RemindsInTime(
             tasks,
-            tuple(
-                tuple(_minutes(due - began) for due in self._due(task))
-                for task in tasks
-            ),
+            tuple(due),
             tuple(_minutes(exchange.now - began) for exchange in self._heard),
-            tuple(
-                tuple(
-                    n
-                    for n, exchange in enumerate(self._heard)
-                    if self._orders.get(exchange.message, {}).get("task") == task
-                )
-                for task in tasks
-            ),
-            tuple(
-                n
-                for n, exchange in enumerate(self._heard)
-                if exchange.by != self._heard[0].by
-            ),
+            tuple(asked),
+            tuple(others),
         )
 
     def next_due(self, now: datetime) -> datetime | None:
         """Return the first moment after `now` at which anything is due."""
-        moments = [
-            due_after(when, asked, now)
-            for when, asked, _ in self._valid()
-            if when is not None
-        ]
+        moments = []
+        for when, asked, _ in self._valid():
+            if when is not None:
+                moments.append(due_after(when, asked, now))
         return min(filter(None, moments), default=None)
 
     def owed(self, now: datetime) -> str:
@@ -348,30 +347,28 @@ class Diary:
         if self._over:
             return ""
         tasks = {order["task"] for order in self._orders.values()}
-        late = [
-            task
-            for task in sorted(tasks)
-            if any(before < due <= now for due in self._due(task, now))
-        ]
+        late = []
+        for task in sorted(tasks):
+            if any(before < due <= now for due in self._due(task, now)):
+                late.append(task)
         return " ".join(f"It is time to {task}." for task in late)
 
     def _valid(
         self, task: str = ""
     ) -> list[tuple[When | None, datetime, datetime | None]]:
         """Return what was asked for, when, and until when it held."""
-        asked = [
-            (self._orders[exchange.message], exchange.now)
-            for exchange in self._heard
-            if exchange.message in self._orders
-            and task in ("", self._orders[exchange.message]["task"])
-        ]
+        asked = []
+        for exchange in self._heard:
+            if exchange.message in self._orders:
+                order = self._orders[exchange.message]
+                if task in ("", order["task"]):
+                    asked.append((order, exchange.now))
         result: list[tuple[When | None, datetime, datetime | None]] = []
         for place, (order, now) in enumerate(asked):
-            later = [
-                then
-                for other, then in asked[place + 1 :]
-                if other["task"] == order["task"]
-            ]
+            later = []
+            for other, then in asked[place + 1 :]:
+                if other["task"] == order["task"]:
+                    later.append(then)
             if task or not later:
                 result.append((order["when"], now, later[0] if later else None))
         return result

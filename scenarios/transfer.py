@@ -119,23 +119,18 @@ def transfer(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
                 _pair(rng, morphemes, inventions, features, sides, things, alike=alike),
             )
         )
-    asked = [
-        question
-        for alike, features, pair in pairs
-        for question in _questions(rng, *pair, features, each, alike=alike)
-    ]
+    asked: list[Asked] = []
+    for alike, features, pair in pairs:
+        asked += _questions(rng, *pair, features, each, alike=alike)
     rng.shuffle(asked)
-    says = [
-        tongues[place].lesson
-        for place in (0, 1)
-        for _, _, tongues in rng.sample(pairs, 2)
-    ]
-    told = {
-        tongue.form(phrase)
-        for _, _, tongues in pairs
-        for tongue in tongues
-        for phrase in tongue.shown
-    }
+    says = []
+    for place in (0, 1):
+        for _, _, tongues in rng.sample(pairs, 2):
+            says.append(tongues[place].lesson)
+    told: set[str] = set()
+    for _, _, tongues in pairs:
+        for tongue in tongues:
+            told.update(map(tongue.form, tongue.shown))
     return Definition(
         steps=spread(
             [*says, *(question.ask for question in asked)], last_wait(rng, parameters)
@@ -169,13 +164,13 @@ def _pair(
     tongues = []
     for place, taught in enumerate((features[:2], features[2:])):
         roots = {noun: morphemes.root() for noun in nouns}
-        shown = [Phrase(noun) for noun in nouns] + [
-            Phrase(rng.choice(nouns), frozenset((feature,))) for feature in taught
-        ]
-        examples = [
-            (phrase.gloss, structure.form(roots[phrase.noun], phrase.features))
-            for phrase in shown
-        ]
+        shown = [Phrase(noun) for noun in nouns]
+        for feature in taught:
+            shown.append(Phrase(rng.choice(nouns), frozenset((feature,))))
+        examples = []
+        for phrase in shown:
+            form = structure.form(roots[phrase.noun], phrase.features)
+            examples.append((phrase.gloss, form))
         wordings = (ALIKE if alike else UNLIKE) if place else FIRST_LESSONS
         text = worded(
             rng,
@@ -209,18 +204,14 @@ def _questions(
         used: set[tuple[str, Phrase]] = set()
         for number in range(each * len(tongues)):
             tongue, of = tongues[number % len(tongues)], taught[number % len(tongues)]
-            phrases = [
-                Phrase(noun, frozenset((feature,)))
-                for noun in tongue.roots
-                for feature in of
-            ]
-            phrase = rng.choice(
-                [
-                    phrase
-                    for phrase in phrases
-                    if phrase not in tongue.shown and (tongue.name, phrase) not in used
-                ]
-            )
+            fresh = []
+            for noun in tongue.roots:
+                for feature in of:
+                    phrase = Phrase(noun, frozenset((feature,)))
+                    is_used = (tongue.name, phrase) in used
+                    if phrase not in tongue.shown and not is_used:
+                        fresh.append(phrase)
+            phrase = rng.choice(fresh)
             used.add((tongue.name, phrase))
             about = (
                 (tongue.lesson.text,)

@@ -447,20 +447,16 @@ def trigger_response(rng: random.Random, parameters: Mapping[str, Any]) -> Defin
         worded(rng, instructions, what=what, said=sentence),
         tells={f"reply when I {what}": sentence},
     )
-    meant = [
-        one
-        for _ in range(-(-number // len(messages)))
-        for one in rng.sample(messages, len(messages))
-    ]
+    meant: list[str] = []
+    for _ in range(-(-number // len(messages))):
+        meant += rng.sample(messages, len(messages))
     ordinary = asking.find_text("trigger_response.ordinary", ORDINARY)
     controls = _controls(
         rng, near, ordinary, whole(parameters, "trigger_controls", 2, least=0)
     )
-    asked = [
-        text
-        for n, one in enumerate(meant[:number])
-        for text in (*controls[n::number], one)
-    ]
+    asked: list[str] = []
+    for n, message in enumerate(meant[:number]):
+        asked += [*controls[n::number], message]
     return Definition(
         steps=spread(
             [rule, *(Ask(text, about=(rule.text,)) for text in asked)],
@@ -491,12 +487,11 @@ def _controls(
     rng: random.Random, near: Sequence[str], ordinary: Sequence[str], number: int
 ) -> list[str]:
     near, ordinary = rng.sample(near, len(near)), rng.sample(ordinary, len(ordinary))
-    return [
-        (near if n % 2 == 0 else ordinary)[
-            n // 2 % len(near if n % 2 == 0 else ordinary)
-        ]
-        for n in range(number)
-    ]
+    controls = []
+    for n in range(number):
+        messages = near if n % 2 == 0 else ordinary
+        controls.append(messages[n // 2 % len(messages)])
+    return controls
 
 
 @pytest.mark.ltm(

@@ -281,12 +281,10 @@ def users_apart(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         silent, *spoken = rng.sample(people, len(people))
         values = dict(zip(spoken, rng.sample(topic.values, len(spoken)), strict=True))
         clause = filled(rng, topic.clause)
-        says = {
-            name: voice.says(
-                name, clause.format(v=value), {f"{name}: {topic.question}": value}
-            )
-            for name, value in values.items()
-        }
+        says = {}
+        for name, value in values.items():
+            tells = {f"{name}: {topic.question}": value}
+            says[name] = voice.says(name, clause.format(v=value), tells)
         told += says.values()
         for name in (rng.choice(spoken), silent):
             whose = {value: owner for owner, value in values.items() if owner != name}
@@ -307,14 +305,11 @@ def users_apart(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     clause, mine, theirs = rng.choice(SECRETS)
     clause = filled(rng, clause)
     secrets = {name: inventions.name() for name in people}
-    private = {
-        name: voice.says(
-            name,
-            filled(rng, PRIVATE) + clause.format(v=secrets[name]),
-            {theirs.format(owner=name): secrets[name]},
-        )
-        for name in people
-    }
+    private = {}
+    for name in people:
+        text = filled(rng, PRIVATE) + clause.format(v=secrets[name])
+        tells = {theirs.format(owner=name): secrets[name]}
+        private[name] = voice.says(name, text, tells)
     told += private.values()
     owner, other = rng.sample(people, 2)
     hidden = {value: "your" if name == other else "" for name, value in secrets.items()}

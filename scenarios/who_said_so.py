@@ -181,16 +181,16 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         )
         sources[0], sources[other] = sources[other], sources[0]
     levels = rng.sample([*LEVELS] * each, number)
-    tips = [
-        _tip(rng, telling, inventions, *parts)
-        for parts in zip(contests, sources, levels, _days(rng, number), strict=True)
-    ]
-    told: list[Say | Ask] = [
-        Ask(tip.text, about=(tips[0].text,), tells={tip.contest: tip.names})
-        if tip.source == AGENT
-        else Say(tip.text, tells={tip.contest: tip.names[0]})
-        for tip in tips
-    ]
+    tips = []
+    for parts in zip(contests, sources, levels, _days(rng, number), strict=True):
+        tips.append(_tip(rng, telling, inventions, *parts))
+    told: list[Say | Ask] = []
+    for tip in tips:
+        if tip.source == AGENT:
+            about = (tips[0].text,)
+            told.append(Ask(tip.text, about=about, tells={tip.contest: tip.names}))
+        else:
+            told.append(Say(tip.text, tells={tip.contest: tip.names[0]}))
     for tip in tips:
         if tip.withdrawn:
             place = next(n for n, step in enumerate(told) if step.text == tip.text)
@@ -199,10 +199,9 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     mine = rng.choice([tip for tip in tips if tip.source == USER])
     heard = rng.choice([tip for tip in tips if tip.source in quoted])
     asked = [(WHO, tip) for tip in (mine, own[0], heard)]
-    asked += [
-        (SURE, rng.choice([tip for tip in tips if tip.level == level]))
-        for level in LEVELS
-    ]
+    for level in LEVELS:
+        on_level = [tip for tip in tips if tip.level == level]
+        asked.append((SURE, rng.choice(on_level)))
     asked += [(WHEN, rng.choice(tips)), (OWN, own[1])]
     rng.shuffle(asked)
     # before any other question names contests
@@ -211,6 +210,8 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     picks = [(PICK, tip) for tip in tips if tip.source == AGENT]
     places = {tip.contest: place for place, (_, tip) in enumerate(picks)}
     pairs = [*picks, *asked]
+    places_of_picks = [-1] * len(picks)
+    places_of_picks += [places.get(tip.contest, -1) for _, tip in asked]
     return Definition(
         steps=spread([*told, *questions], last_wait(rng, parameters)),
         expected=[_expected(kind, tip, tips) for kind, tip in pairs],
@@ -218,10 +219,7 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             **parameters,
             "asked": [kind for kind, _ in pairs],
             "others": [_others(kind, tip, tips) for kind, tip in pairs],
-            "picks": [
-                places.get(tip.contest, -1) if kind != PICK else -1
-                for kind, tip in pairs
-            ],
+            "picks": places_of_picks,
         },
         replies=tuple(_reply(kind, tip, tips) for kind, tip in pairs),
     )
@@ -265,10 +263,8 @@ def _tip(
 
 def _days(rng: random.Random, number: int) -> list[str]:
     """Return days of one year, in their order."""
-    result = [
-        date(2023, 1, 3) + timedelta(days)
-        for days in sorted(rng.sample(range(360), number))
-    ]
+    numbers = sorted(rng.sample(range(360), number))
+    result = [date(2023, 1, 3) + timedelta(days) for days in numbers]
     return [f"{day.day} {day:%B}" for day in result]
 
 
@@ -301,17 +297,11 @@ def _others(kind: str, tip: Tip, tips: Sequence[Tip]) -> list[str]:
     if kind == PICK:
         return list(tip.names)
     if kind == WHO:
-        return [
-            other.source
-            for other in tips
-            if other.source not in (USER, AGENT, tip.source)
-        ]
+        told_sources = (USER, AGENT, tip.source)
+        return [other.source for other in tips if other.source not in told_sources]
     if kind == NEXT:
-        return [
-            other.contest
-            for other in tips
-            if other.contest not in (tip.contest, _next(tip, tips).contest)
-        ]
+        named = (tip.contest, _next(tip, tips).contest)
+        return [other.contest for other in tips if other.contest not in named]
     return [other.day for other in tips if other.day != tip.day] if kind == WHEN else []
 
 
@@ -337,17 +327,16 @@ def rule_of(definition: Definition) -> KnowsSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
     spoken, names = parse_languages(lists), names_of(definition)
-    texts = tuple(
-        spoken.meaning(step.text, names)
-        for step in definition.steps
-        if isinstance(step, (Say, Ask))
-    )
+    texts = []
+    for step in definition.steps:
+        if isinstance(step, (Say, Ask)):
+            texts.append(spoken.meaning(step.text, names))
     return KnowsSources(
         tuple(definition.expected),
         tuple(lists["asked"]),
         tuple(map(tuple, lists["others"])),
         tuple(lists["picks"]),
-        texts,
+        tuple(texts),
     )
 
 
