@@ -611,10 +611,13 @@ def operation_rows(listed: object) -> list[Any]:
         rows = []
     else:
         rows = [listed]
-    return [
-        tuple(map(row.get, ("what", "id", "text"))) if isinstance(row, dict) else row
-        for row in rows
-    ]
+    converted: list[Any] = []
+    for row in rows:
+        if isinstance(row, dict):
+            converted.append(tuple(map(row.get, ("what", "id", "text"))))
+        else:
+            converted.append(row)
+    return converted
 
 
 def _clean(text: str) -> str:

@@ -198,13 +198,11 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
     """Wrap a method of `ltm` to explain its signature if the arguments do not fit."""
     signature = inspect.signature(method)
     _, *parameters = signature.parameters.values()
-    names = [
-        parameter.name
-        if parameter.default is parameter.empty
-        else f"{parameter.name}=…"
-        for parameter in parameters
-        if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
-    ]
+    names = []
+    for parameter in parameters:
+        if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+            is_needed = parameter.default is parameter.empty
+            names.append(parameter.name if is_needed else f"{parameter.name}=…")
     usage = f"ltm.{method.__name__}({', '.join(names)})"
 
     @wraps(method)

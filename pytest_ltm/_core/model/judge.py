@@ -269,10 +269,9 @@ class JudgePrompt(Struct, frozen=True):
         """Return the text with its parts and the instruction for the end of the reply."""
         if self.verbatim:
             return self.text.format_map(parts)
-        passages = {
-            name: fence_answer(part, name.upper()) if name in self.quoted else part
-            for name, part in parts.items()
-        }
+        passages = dict(parts)
+        for name in parts.keys() & self.quoted:
+            passages[name] = fence_answer(parts[name], name.upper())
         prompt_text = self.text.format_map(passages)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
         return f"{prompt_text}\n\n{self.thinks} Then end with one line, {menu}."

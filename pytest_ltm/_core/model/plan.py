@@ -90,12 +90,13 @@ class PlannedExample:
             if compared
             else self.definition and to_json(self.definition)
         )
-        return {
-            f.name: definition
-            if f.name == "definition"
-            else to_record(getattr(self, f.name))
-            for f in fields(self)
-        }
+        record = {}
+        for f in fields(self):
+            if f.name == "definition":
+                record[f.name] = definition
+            else:
+                record[f.name] = to_record(getattr(self, f.name))
+        return record
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,11 +69,12 @@ def has_phrase(joined_text: str, phrase: str) -> bool:
 
 def has_value(text: str, value: str) -> bool:
     """Return whether a text has all words of a value in a row, even after an elision (`l'urne`) or without spaces."""
-    plain_text, plain_value = (
-        _UNSPACED.sub(r" \g<0> ", casefold_plain(source).replace("'", " "))
-        for source in (text, value)
-    )
-    return has_phrase(space_delimited(plain_text), plain_value)
+    return has_phrase(space_delimited(_separate(text)), _separate(value))
+
+
+def _separate(text: str) -> str:
+    """Return the text in plain letters, with spaces around what is written without them."""
+    return _UNSPACED.sub(r" \g<0> ", casefold_plain(text).replace("'", " "))
 
 
 def strip_punctuation(text: str) -> str:

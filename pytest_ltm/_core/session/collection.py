@@ -246,10 +246,9 @@ class BuiltInSuite(pytest.Collector):
                 # The entry's values, in a marker that overrides the function's; its
                 # rivals are added to the function's.
                 names = ("span", "threshold", "floor", "pass_k", "reset")
+                fields = {name: getattr(entry, name) for name in names}
                 fields = {
-                    name: value
-                    for name in names
-                    if (value := getattr(entry, name)) is not None
+                    name: value for name, value in fields.items() if value is not None
                 }
                 if entry.incompatible:
                     fields["incompatible"] = tuple(
@@ -347,12 +346,11 @@ class Selection:
 
     def check(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError for a built-in node id that no item has."""
-        ids = [item.nodeid for item in items if _items.is_built_in(item)]
-        known_ids = {
-            part
-            for node_id in ids
-            for part in (node_id, node_id.partition("[")[0], node_id.partition("::")[0])
-        }
+        known_ids = set[str]()
+        for item in filter(_items.is_built_in, items):
+            function, _, _ = item.nodeid.partition("[")
+            module, _, _ = item.nodeid.partition("::")
+            known_ids |= {item.nodeid, function, module}
         for selected_id in self._built_in:
             if selected_id not in known_ids:
                 raise pytest.UsageError(

@@ -314,11 +314,10 @@ class PlayedConversation:
         place = self.inputs.place
         account = self.inputs.account
         fields = usage_totals(conversation.channel.record, self._bill)
-        questions = sum(
-            exchange.kind == "ask" and not exchange.alone
-            for exchange in conversation.channel.transcript
-        )
-        together = questions if plan.questions == "alone" else 0
+        together = 0
+        if plan.questions == "alone":
+            for exchange in conversation.channel.transcript:
+                together += exchange.kind == "ask" and not exchange.alone
         ended: Ended = "interrupted" if stopped else "complete"
         if conversation.ended_because:
             if account is None or account.refused is None:

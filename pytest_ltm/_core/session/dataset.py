@@ -89,10 +89,10 @@ def _beside(
 ) -> dict[str, str]:
     """Return the parameters of a file; paths among them are relative to its folder."""
     paths = {DATA, *(option.name for option in dataset.options if option.is_path)}
-    return {
-        name: str(file.parent / value) if name in paths else value
-        for name, value in parameters.items()
-    }
+    placed = dict(parameters)
+    for name in paths & parameters.keys():
+        placed[name] = str(file.parent / parameters[name])
+    return placed
 
 
 def questions_of(config: pytest.Config) -> Questions:

@@ -297,14 +297,11 @@ def _why_left_out(item: pytest.Item) -> str | None:
         or HANDLE in info.name2fixturedefs
     ):
         return None
-    theirs = next(
-        (
-            name
-            for name, fixture_definitions in info.name2fixturedefs.items()
-            if name.startswith("ltm_") and is_ours(fixture_definitions[-1])
-        ),
-        "",
-    )
+    theirs = ""
+    for name, definitions in info.name2fixturedefs.items():
+        if name.startswith("ltm_") and is_ours(definitions[-1]):
+            theirs = name
+            break
     if not theirs and all(mark.name != HANDLE for mark in item.own_markers):
         return None
     sign = f"uses {theirs!r}" if theirs else "is marked with @pytest.mark.ltm"
@@ -325,20 +322,17 @@ def fixture_names(item: pytest.Item) -> set[str]:
     for mark in item.iter_markers("usefixtures"):
         requested.update(mark.args)
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
-    installed = {
-        _top_package(plugin.__name__)
-        for plugin in plugins
-        if isinstance(plugin, types.ModuleType)
-    }
+    modules = [plugin for plugin in plugins if isinstance(plugin, types.ModuleType)]
+    installed = {_top_package(module.__name__) for module in modules}
     texts: set[str] = set()
     names = list(info.initialnames)
     while names:
         name = names.pop()
         definitions = info.name2fixturedefs.get(name, ())
-        unasked = name not in requested and any(
-            _top_package(definition.func.__module__) in installed
-            for definition in definitions
-        )
+        packages = {
+            _top_package(definition.func.__module__) for definition in definitions
+        }
+        unasked = name not in requested and not packages.isdisjoint(installed)
         if name not in texts and not unasked:
             texts.add(name)
             for definition in definitions:

@@ -608,14 +608,8 @@ def refuse_idle(config: pytest.Config) -> None:
     `addopts`, may wait for an LTM run.
     """
     ours = {option.flag for option in option_table(config).rows.values()}
-    idle = next(
-        (
-            flag
-            for word in config.invocation_params.args
-            if (flag := word.partition("=")[0]) in ours
-        ),
-        "",
-    )
+    flags = [word.partition("=")[0] for word in config.invocation_params.args]
+    idle = next(filter(ours.__contains__, flags), "")
     if idle and not config.option.help and not getattr(config.option, "version", 0):
         raise pytest.UsageError(
             f"{idle}: this is not an LTM run, so nothing would be measured. Add --ltm-agent=SPEC (such as "

@@ -144,31 +144,26 @@ class RunSettings(Struct, frozen=True):
         # Definition files are played at any span: their requirements are in them.
         if self.suite is None or self.definitions is not None:
             return []
-        least = next(
-            (
-                entry.least_span or 0
-                for entry in self.suite.entries
-                if entry.name == name
-            ),
-            0,
-        )
-        return [
-            label
-            for label, tokens in self.spans.items()
-            if tokens is not None and tokens < least
-        ]
+        entries = {entry.name: entry for entry in self.suite.entries}
+        least = entries[name].least_span if name in entries else None
+        labels = []
+        for label, tokens in self.spans.items():
+            if tokens is not None and tokens < (least or 0):
+                labels.append(label)
+        return labels
 
     def scenarios_left_out(self) -> list[str]:
         """Return a sentence for each suite field without effect and each scenario not played at every span."""
-        return [
-            *(self.suite.unhonoured if self.suite else ()),
-            *(
-                f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at "
-                f"{', '.join(short)}"
-                for entry in (self.suite.entries if self.suite else ())
-                if (short := self.spans_too_short(entry.name))
-            ),
-        ]
+        if self.suite is None:
+            return []
+        sentences = [*self.suite.unhonoured]
+        for entry in self.suite.entries:
+            if short := self.spans_too_short(entry.name):
+                sentences.append(
+                    f"{entry.name} needs a memory span of {entry.least_span:,} tokens or more: not played at "
+                    f"{', '.join(short)}"
+                )
+        return sentences
 
     def describe_settings(self) -> dict[str, object]:
         """Return the settings of the run as JSON values, for `summary.json`."""
