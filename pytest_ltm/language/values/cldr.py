@@ -51,14 +51,15 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
     The likely units are those of the first language that has the name in prose.
     """
     names: dict[str, frozenset[UnitName]] = {}
-    for language in LANGUAGES:
-        for name, units in _units_of_language(language).items():
+    unit_patterns = {language: _read_units(language) for language in LANGUAGES}
+    for language, patterns in unit_patterns.items():
+        for name, units in _units_of_language(language, patterns).items():
             older = names.get(name, frozenset())
             is_taken = any(unit.likely for unit in older)
             names[name] = older | (_unlikely(units) if is_taken else units)
     # only narrow forms have the primes of feet and inches, which have no other meaning
     # here
-    for name, unit in _symbols():
+    for name, unit in _symbols(unit_patterns.values()):
         names[name] = frozenset(
             unit_name._replace(likely=unit_name.likely or unit_name.unit == unit)
             for unit_name in names.get(name, ())
@@ -68,14 +69,13 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
     return {name: _best_names(units) for name, units in names.items()}
 
 
-def _symbols() -> Iterator[tuple[str, str]]:
+def _symbols(
+    languages: Iterable[Sequence[UnitPattern]],
+) -> Iterator[tuple[str, str]]:
     """Yield the short names that many languages share for one unit: `l`, `h`."""
     counts: Counter[tuple[str, str]] = Counter()
-    for language in LANGUAGES:
-        for unit, widths in _locale_data(language)["unit_patterns"].items():
-            counts.update(
-                {(name, unit) for name, likely in _names_of_unit(widths) if likely}
-            )
+    for patterns in languages:
+        counts.update({(name, unit) for unit, name, in_prose in patterns if in_prose})
     return (pair for pair, count in counts.items() if count >= _MANY)
 
 
@@ -83,26 +83,38 @@ def _unlikely(units: Iterable[UnitName]) -> frozenset[UnitName]:
     return frozenset(unit._replace(likely=False) for unit in units)
 
 
-def _units_of_language(language: str) -> Mapping[str, frozenset[UnitName]]:
+def _units_of_language(
+    language: str, patterns: Iterable[UnitPattern]
+) -> Mapping[str, frozenset[UnitName]]:
     names: defaultdict[str, set[UnitName]] = defaultdict(set)
-    for unit, widths in _locale_data(language)["unit_patterns"].items():
+    for unit, name, in_prose in patterns:
         # in prose a prime means feet or minutes, not an angle
-        if not unit.startswith("angle-arc-"):
-            for name, likely in _names_of_unit(widths):
-                # in other languages, one or two Latin letters are too ambiguous: `k`
-                readable = language == "en" or len(name) > _SHORT or not name.isascii()
-                unit_name = UnitName(unit.removesuffix("-person"), likely and readable)
-                names[name].add(unit_name)
+        if unit.startswith("angle-arc-"):
+            continue
+        # in other languages, one or two Latin letters are too ambiguous: `k`
+        readable = language == "en" or len(name) > _SHORT or not name.isascii()
+        unit_name = UnitName(unit.removesuffix("-person"), in_prose and readable)
+        names[name].add(unit_name)
     return {name: _best_names(units) for name, units in names.items()}
 
 
-def _names_of_unit(
-    widths: Mapping[str, Mapping[str, str]],
-) -> Iterator[tuple[str, bool]]:
-    for width, forms in widths.items():
-        for count, pattern in forms.items():
-            if count != "per" and "{0}" in pattern:
-                yield _spelled_key(_PLACE.sub("", pattern)), width in _PROSE
+class UnitPattern(NamedTuple):
+    """A name of a unit in one language, in one of its forms."""
+
+    unit: str
+    name: str
+    in_prose: bool
+
+
+def _read_units(language: str) -> list[UnitPattern]:
+    patterns: list[UnitPattern] = []
+    for unit, widths in _locale_data(language)["unit_patterns"].items():
+        for width, forms in widths.items():
+            for count, pattern in forms.items():
+                if count != "per" and "{0}" in pattern:
+                    name = _spelled_key(_PLACE.sub("", pattern))
+                    patterns.append(UnitPattern(unit, name, width in _PROSE))
+    return patterns
 
 
 def _best_names(units: Iterable[UnitName]) -> frozenset[UnitName]:
