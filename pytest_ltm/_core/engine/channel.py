@@ -211,20 +211,16 @@ class Channel:
     ) -> list[ExpectedReply]:
         if not self.prompts:
             return []
-        own_prompts = [] if answer is None else [(answer, about, tuple(calls))]
-        due = [
-            (text, due.about, ())
-            for due in self._due
-            if (text := due.answer(self.clock.now))
-        ]
-        return [
-            ExpectedReply(
-                text,
-                tuple(self.transcript.number(number).message for number in needles),
-                acts,
-            )
-            for text, needles, acts in (*own_prompts, *due)
-        ]
+        prompts = []
+        if answer is not None:
+            prompts.append(ExpectedReply(answer, self._needles(about), tuple(calls)))
+        for due in self._due:
+            if text := due.answer(self.clock.now):
+                prompts.append(ExpectedReply(text, self._needles(due.about), ()))
+        return prompts
+
+    def _needles(self, about: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(self.transcript.number(number).message for number in about)
 
     @contextmanager
     def _exchange(self, by: str) -> Iterator[int]:

@@ -352,17 +352,10 @@ class Conversation:
         self.changed_scripts: dict[str, str] = {}
         """Why an example differs from its script, by example."""
         self.finished = False
-        self.lanes = [
-            Lane(
-                index,
-                example,
-                body,
-                None if plan.span is None else example.span or plan.span,
-            )
-            for index, (example, body) in enumerate(
-                zip(plan.examples, bodies, strict=True)
-            )
-        ]
+        self.lanes: list[Lane] = []
+        for example, body in zip(plan.examples, bodies, strict=True):
+            span = None if plan.span is None else example.span or plan.span
+            self.lanes.append(Lane(len(self.lanes), example, body, span))
         self._watched: dict[int, Lane] = {}
 
     @property

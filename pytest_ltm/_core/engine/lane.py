@@ -216,18 +216,15 @@ class Lane(Struct):
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
         """Return the previously told values that a message withdraws."""
-        if isinstance(request, Say):
-            withdrawn = [
-                subject for subject, value in request.tells.items() if value is None
-            ]
-        else:
-            withdrawn = []
-        return tuple(
-            value
-            for values in self.told.values()
-            for subject in withdrawn
-            if (value := values.get(subject)) is not None
-        )
+        if not isinstance(request, Say):
+            return ()
+        withdrawn = [
+            subject for subject, value in request.tells.items() if value is None
+        ]
+        values = []
+        for told_values in self.told.values():
+            values += [told_values.get(subject) for subject in withdrawn]
+        return tuple(value for value in values if value is not None)
 
     def measured_span(self, transcript: Transcript) -> int | None:
         """Return the tokens that count towards its span, from its start to the start of its last question."""

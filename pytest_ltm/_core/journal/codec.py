@@ -261,14 +261,11 @@ def _examine_damage(
         )
     if seal is None:
         return Damage(line=number, start=start, what=_missing_checksum(line))
-    followed = next(
-        (
-            line_numbers
-            for text, line_numbers in written.items()
-            if _line_checksum(text, strip_checksum(line)).encode() == seal[1]
-        ),
-        None,
-    )
+    followed = None
+    for text, line_number in written.items():
+        if _line_checksum(text, strip_checksum(line)).encode() == seal[1]:
+            followed = line_number
+            break
     if followed is not None:
         where = f"line {followed}" if followed else "no other"
         what = f"it was written after {where}: two processes wrote this journal, or lines were added or moved"

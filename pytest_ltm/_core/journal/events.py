@@ -552,11 +552,12 @@ def _event_difference(recorded: Event, new: Event) -> str:
     """Return the recorded and the new value of the first field that differs."""
     if type(recorded) is not type(new):
         return f"Recorded: {_show_field(recorded)}; now: {_show_field(new)}"
-    name = next(
-        struct_field
-        for struct_field in new.__struct_fields__
-        if getattr(recorded, struct_field) != getattr(new, struct_field)
-    )
+    differing = [
+        name
+        for name in new.__struct_fields__
+        if getattr(recorded, name) != getattr(new, name)
+    ]
+    name = differing[0]
     by = (
         getattr(recorded, "by", "")
         or getattr(recorded, "example", "")

@@ -99,12 +99,14 @@ def map_json_texts(
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {
-            map_json_texts(key, change): HIDDEN
-            if isinstance(part, str) and part and isinstance(key, str) and hides(key)
-            else map_json_texts(part, change, hides)
-            for key, part in value.items()
-        }
+        changed = {}
+        for key, part in value.items():
+            is_text = isinstance(part, str) and part and isinstance(key, str)
+            is_hidden = is_text and hides(key)
+            changed[map_json_texts(key, change)] = (
+                HIDDEN if is_hidden else map_json_texts(part, change, hides)
+            )
+        return changed
     if isinstance(value, list | tuple):
         return [map_json_texts(part, change, hides) for part in value]
     return value
@@ -376,14 +378,10 @@ def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str
 
 
 def _common_prefix_length(first: str, second: str) -> int:
-    return next(
-        (
-            position
-            for position, (a, b) in enumerate(zip(first, second, strict=False))
-            if a != b
-        ),
-        min(len(first), len(second)),
-    )
+    for position, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return position
+    return min(len(first), len(second))
 
 
 # --- Credentials: texts that look like secrets in any place: keys of known forms,
