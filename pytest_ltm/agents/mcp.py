@@ -482,15 +482,18 @@ def _first_of_group(error: BaseException) -> BaseException:
 def _only_list(result: Any) -> Any:
     """Return the first list within an object; anything else unchanged."""
     if isinstance(result, dict):
-        return next(
-            (value for value in result.values() if isinstance(value, list)), result
-        )
+        for value in result.values():
+            if isinstance(value, list):
+                return value
     return result
 
 
 def _first_text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    texts = (record[name] for name in names if isinstance(record.get(name), str))
-    return next(texts, None)
+    for name in names:
+        text = record.get(name)
+        if isinstance(text, str):
+            return text
+    return None
 
 
 def _parse_time(text: str | None) -> datetime | None:

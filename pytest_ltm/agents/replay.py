@@ -71,10 +71,10 @@ def nearest_message(
 
 def _count_equal(first: str, second: str) -> int:
     """Return the length of two texts' common prefix."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next(
-        (number for number, (a, b) in pairs if a != b), min(len(first), len(second))
-    )
+    for number, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return number
+    return min(len(first), len(second))
 
 
 def text_difference(recorded: str, current: str) -> str:

@@ -38,10 +38,11 @@ class Always(Struct, frozen=True):
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return the first grade that passes, or the one that fails."""
-        passing = next(
-            (grade for grade in inquiry.grades if grade != inquiry.fail), inquiry.fail
-        )
-        return f"GRADE: {passing if self.yes else inquiry.fail}"
+        if self.yes:
+            for grade in inquiry.grades:
+                if grade != inquiry.fail:
+                    return f"GRADE: {grade}"
+        return f"GRADE: {inquiry.fail}"
 
 
 _RETRIES = 4

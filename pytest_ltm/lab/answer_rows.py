@@ -379,14 +379,12 @@ class _KnownQuestions:
         if question:
             names.append(question)
         keys = [f"{group}\0{name}" for name in names] + names
-        question_row = next(
-            (self._rows[key] for key in keys if key in self._rows), None
+        for key in keys:
+            if key in self._rows:
+                return self._rows[key]
+        raise DatasetError(
+            f"the data set has no question {show_value(names[0] if names else None)}"
         )
-        if question_row is None:
-            raise DatasetError(
-                f"the data set has no question {show_value(names[0] if names else None)}"
-            )
-        return question_row
 
 
 def _parse_answers(
@@ -461,9 +459,11 @@ def _answers_of(fields: RowFields, row: Row, question_row: Row | None) -> list[L
 
 
 def _text(row: Row, names: Sequence[str]) -> str:
-    return next(
-        (str(row[name]) for name in names if isinstance(row.get(name), str | int)), ""
-    )
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, str | int):
+            return str(value)
+    return ""
 
 
 def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:

@@ -82,10 +82,9 @@ class ContextOverflow(AgentFault):
 class Completions:
     """One model that takes one request at a time; close it at the end.
 
-    The client's own retries are off: the caller handles faults. `timeout`: seconds for
-    one request, None: the run's reply timeout. `says`: returns whether any part of a
-    text is speech. Raises AgentError if the client is not installed or the key is not
-    set.
+    The client's own retries are off: the caller handles faults. `says`: returns whether
+    any part of a text is speech. Raises AgentError if the client is not installed or
+    the key is not set.
     """
 
     def __init__(
@@ -93,17 +92,16 @@ class Completions:
         model: ModelSpec,
         provider: Provider,
         *,
-        timeout: float | None = None,
         rng: random.Random | None = None,
         says: Callable[[str], bool] = SPOKEN.says_something,
     ) -> None:
         self.model = model
         self._provider = provider
-        longest = timeout or SHARING.reply_timeout
+        longest = SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
         # If the reply already has a limit, the client's own limit, which counts pauses,
         # would only expire too early.
-        guard = ClientGuard(model.base_url, timeout if can_interrupt() else longest)
+        guard = ClientGuard(model.base_url, None if can_interrupt() else longest)
         self._transport = provider.connect(model, guard)
         self._says = says
         self._limiter = Limiter(

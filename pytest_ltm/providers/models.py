@@ -213,7 +213,6 @@ def read_model(
 def open_model(
     model: ModelSpec,
     *,
-    timeout: float | None = None,
     rng: random.Random | None = None,
     says: Callable[[str], bool] = SPOKEN.says_something,
 ) -> Completions:
@@ -223,4 +222,4 @@ def open_model(
     if model.provider == COMMAND:
         return cast("Completions", CommandModel(model, says))  # it has the same methods
     provider = provider_of(model.provider)
-    return Completions(model, provider, timeout=timeout, rng=rng, says=says)
+    return Completions(model, provider, rng=rng, says=says)

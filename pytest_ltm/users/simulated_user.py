@@ -270,15 +270,12 @@ def read_line(reply: str) -> UserMessage:
     followed by a line DONE.
     """
     text = SPOKEN(reply.removesuffix(CUT)).strip()
-    objects = (value for value in json_values(text) if isinstance(value, dict))
-    result = next(
-        (value for value in objects if isinstance(value.get("message"), str)), None
-    )
-    if result is not None:
-        return UserMessage(
-            _LABEL.sub("", result["message"]).strip(),
-            str(result.get("done")).strip().lower() in _YES,
-        )
+    for value in json_values(text):
+        if isinstance(value, dict) and isinstance(value.get("message"), str):
+            return UserMessage(
+                _LABEL.sub("", value["message"]).strip(),
+                str(value.get("done")).strip().lower() in _YES,
+            )
     # Truncated, or with other fields: the agent would take it for a program's output.
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")

@@ -227,11 +227,10 @@ class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_respon
             )
         if _RE.another_speaks.match(turn.text):
             return None
-        rules = notes.contents("rule")
-        return next(
-            (rule["say"] for rule in rules if _matches_rule(rule["when"], turn.text)),
-            None,
-        )
+        for rule in notes.contents("rule"):
+            if _matches_rule(rule["when"], turn.text):
+                return str(rule["say"])
+        return None
 
 
 def _matches_rule(when: str, text: str) -> bool:

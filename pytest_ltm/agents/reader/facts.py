@@ -546,10 +546,7 @@ def _answer_secret(
     asker: str, day: int, text: str, notes: ReaderNotebook
 ) -> str | None:
     """Return what a person asks for on a day, or a refusal; None if it is about no secret."""
-    number = next(
-        (number for number, (_, pattern) in enumerate(_THINGS) if pattern.search(text)),
-        None,
-    )
+    number = _number_of_thing(text)
     if number is None:
         return None
     facts = [fact for fact in notes.contents(_TOLD) if fact["thing"] == number]
@@ -566,6 +563,13 @@ def _answer_secret(
     if allowed:
         return f"It is {fact['value']}."
     return "I can't tell you that; I was told in confidence."
+
+
+def _number_of_thing(text: str) -> int | None:
+    for number, (_, pattern) in enumerate(_THINGS):
+        if pattern.search(text):
+            return number
+    return None
 
 
 def _day_of_year(text: str) -> int:

@@ -91,9 +91,10 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
         (_RE.own, picked),
         (_RE.on_day, day),
     )
-    return next(
-        (answer for pattern, answer in answers if pattern.search(question)), level
-    )
+    for pattern, answer in answers:
+        if pattern.search(question):
+            return answer
+    return level
 
 
 _FEW_SENTENCES = 250

@@ -664,10 +664,10 @@ class _HistoryAnswer:
         return f"{count} {unit}{'s' if count != 1 else ''}."
 
     def _day_of(self, text: str) -> date | None:
-        passages = self._search(wanted_stems(text, self._index.speakers))
-        return next(
-            (passage.at for passage in passages if passage.speaker != ASSISTANT), None
-        )
+        for passage in self._search(wanted_stems(text, self._index.speakers)):
+            if passage.speaker != ASSISTANT:
+                return passage.at
+        return None
 
     def _which_came_first(self) -> str | None:
         """Return which of the question's things came first, or last, by the days on which they were told."""

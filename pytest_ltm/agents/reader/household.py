@@ -63,10 +63,7 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
     """Return the answer; None unless it is about one of the user's things with a known state."""
     if not _RE.of_user.search(question):
         return None
-    label = next(
-        (label for label, asked in _RE["asked"].items() if asked.search(question)), ""
-    )
-    states = _states_of(label, notes)
+    states = _states_of(_asked_label(question), notes)
     if not states:
         return None
     if _RE.since.search(question):
@@ -74,6 +71,13 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
     if _RE.before.search(question):
         return f"{states[-2].value}." if len(states) > 1 else _UNTOLD
     return f"{states[-1].value}."
+
+
+def _asked_label(question: str) -> str:
+    for label, pattern in _RE["asked"].items():
+        if pattern.search(question):
+            return str(label)
+    return ""
 
 
 def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:

@@ -262,10 +262,10 @@ class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings
                 match_of_question["thing"].lower(),
                 _belonging_kind(question),
             ]
-            return next(
-                (f"{value}." for *key, value in belongings if key == wanted_key),
-                "You have not told me that.",
-            )
+            for *key, value in belongings:
+                if key == wanted_key:
+                    return f"{value}."
+            return "You have not told me that."
         match = _LEDGER.told.search(turn.text)
         if match and (
             _LEDGER.naming.search(match["how"]) or _LEDGER.place.search(match["how"])

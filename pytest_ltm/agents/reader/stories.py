@@ -174,12 +174,9 @@ class SpyMeeting(
         if not published and not _RE.named.search(turn.text):
             return None
         message = published[1] if published else turn.text
-        meaning = next(
-            ([kind, meaning] for cue, kind, meaning in _CODES if cue.search(message)),
-            None,
-        )
-        if meaning:
-            return notes.add(turn, "spy", meaning, "Received.")
+        for cue, kind, meaning in _CODES:
+            if cue.search(message):
+                return notes.add(turn, "spy", [kind, meaning], "Received.")
         return "Received." if published else None
 
 
