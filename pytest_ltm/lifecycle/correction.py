@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_ltm.agents.memory.scopes import Scope
-from pytest_ltm.lifecycle.bench import Bench, asserted_in, first_of
+from pytest_ltm.lifecycle.bench import Bench, asserted_in
 from pytest_ltm.lifecycle.told_facts import Fact
 
 
@@ -148,13 +148,11 @@ def look_at_correction(
         if not derived:
             bench.row.lacks("derived", "export() has no derived kinds")
         else:
-            row.expect(
-                "derived",
-                first_of(
-                    asserted_in(hits, fact, f"export(), {kind},", news)
-                    for kind, hits in derived.items()
-                ),
-            )
+            problem = ""
+            for kind, hits in derived.items():
+                how = f"export(), {kind},"
+                problem = problem or asserted_in(hits, fact, how, news)
+            row.expect("derived", problem)
     row.expect("neighbour", bench.missing(neighbour, scope))
 
 

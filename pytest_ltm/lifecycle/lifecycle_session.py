@@ -80,14 +80,12 @@ def _read_facts(config: pytest.Config) -> int:
 
 def _refuse_options(config: pytest.Config) -> None:
     words = [str(word).partition("=")[0] for word in config.invocation_params.args]
-    strange = [
-        word for word in words if word.startswith("--ltm-") and word not in _TAKEN
-    ]
-    if strange:
-        raise pytest.UsageError(
-            f"--ltm-suite=lifecycle holds no conversation, so {strange[0]} means nothing here. It takes "
-            f"{', '.join(sorted(_TAKEN - {'--ltm-no-probe'}))}"
-        )
+    for word in words:
+        if word.startswith("--ltm-") and word not in _TAKEN:
+            raise pytest.UsageError(
+                f"--ltm-suite=lifecycle holds no conversation, so {word} means nothing here. It takes "
+                f"{', '.join(sorted(_TAKEN - {'--ltm-no-probe'}))}"
+            )
 
 
 class LifecycleSession:
@@ -104,13 +102,12 @@ class LifecycleSession:
         self._written: list[str] = []
         """Sentences on the reports that were written, or why not."""
         choices = read_option(config, "--ltm-agent", self._choices)
-        self._specs = {choice.label: choice.spec for choice in choices}
-        self.makers = {
-            choice.label: read_option(
-                config, "--ltm-agent", _maker_of(config, choice.spec)
-            )
-            for choice in choices
-        }
+        self._specs: dict[str, str] = {}
+        self.makers: dict[str, Callable[[], Any]] = {}
+        for choice in choices:
+            find_maker = _maker_of(config, choice.spec)
+            self._specs[choice.label] = choice.spec
+            self.makers[choice.label] = read_option(config, "--ltm-agent", find_maker)
 
     def _refuse_unknown(self) -> None:
         names = [test.name for test in TESTS]
@@ -230,9 +227,7 @@ def _take_ids(config: pytest.Config) -> list[str]:
 
 
 def _is_wanted(name: str, test_ids: list[str]) -> bool:
-    return any(
-        name == test_id or name.partition("[")[0] == test_id for test_id in test_ids
-    )
+    return name in test_ids or name.partition("[")[0] in test_ids
 
 
 def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any]]:

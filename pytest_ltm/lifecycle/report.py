@@ -54,11 +54,9 @@ def _test_record(line: Line) -> dict[str, Any]:
 def _tables(lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
     failures: list[list[str]] = []
     for line in lines:
-        failures += [
-            [line.test, cell.look, cell.evidence]
-            for cell in line.cells
-            if cell.state == "fails"
-        ]
+        for cell in line.cells:
+            if cell.state == "fails":
+                failures.append([line.test, cell.look, cell.evidence])
     for group, group_lines in group_by(lines, attrgetter("group")).items():
         rows = list(map(_row, group_lines))
         yield _table(group.capitalize(), ["test", *_STATES.values()], rows)

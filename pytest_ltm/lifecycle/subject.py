@@ -182,11 +182,13 @@ class Subject:
         if not callable(method):
             return []
         rows = self._call("written", method, **scope_arguments(method, scope))
-        rows = rows if isinstance(rows, (list, tuple)) else []
-        pairs = [
-            row for row in rows if isinstance(row, (list, tuple)) and len(row) == 3
-        ]
-        return [key for kind, key, _ in pairs if kind in {"added", "changed"}]
+        keys: list[Any] = []
+        for row in rows if isinstance(rows, (list, tuple)) else ():
+            if isinstance(row, (list, tuple)) and len(row) == 3:
+                kind, key, _ = row
+                if kind in {"added", "changed"}:
+                    keys.append(key)
+        return keys
 
     def update(self, key: Any, text: str, scope: Scope) -> None:
         """Replace the text of a record."""
@@ -340,11 +342,12 @@ class Subject:
         self.need("usage")
         usage = self._call("usage", self._method("usage"))
         parts = usage if isinstance(usage, Mapping) else vars_of(usage)
-        counts = [
-            _whole(parts.get(name, 0), f"usage() has {name}")
-            for name in ("input_tokens", "output_tokens", "calls")
-        ]
-        return counts[0] + counts[1], counts[2]
+
+        def count(name: str) -> int:
+            return _whole(parts.get(name, 0), f"usage() has {name}")
+
+        tokens = count("input_tokens") + count("output_tokens")
+        return tokens, count("calls")
 
     def close(self) -> None:
         """Close the store."""

@@ -83,11 +83,10 @@ class FactMaker:
     def value(self) -> str:
         """Return an invented word, with at least 20 bits per two syllables."""
         while True:
-            syllables = (
-                self._rng.choice(_ONSETS) + self._rng.choice(_VOWELS)
-                for _ in range(_SYLLABLES)
-            )
-            word = "".join(syllables).capitalize()
+            letters = ""
+            for _ in range(_SYLLABLES):
+                letters += self._rng.choice(_ONSETS) + self._rng.choice(_VOWELS)
+            word = letters.capitalize()
             if word not in self._drawn:
                 self._drawn.add(word)
                 return word

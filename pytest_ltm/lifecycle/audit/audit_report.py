@@ -88,6 +88,13 @@ def _evidence_lines(audit: Audit, finding: Finding) -> Iterator[str]:
 
 def audit_record(audit: Audit) -> dict[str, Any]:
     """Return counts, shares and all findings as JSON values."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        kinds[kind] = {
+            "count": len(audit.of_kind(kind)),
+            "share": round(audit.share_of(kind), 6),
+            "meaning": MEANINGS[kind],
+        }
     return {
         "name": audit.name,
         "memories": len(audit.memories),
@@ -100,14 +107,7 @@ def audit_record(audit: Audit) -> dict[str, Any]:
             "uses": audit.fields.uses,
         },
         "clean": audit.clean_count,
-        "kinds": {
-            kind: {
-                "count": len(audit.of_kind(kind)),
-                "share": round(audit.share_of(kind), 6),
-                "meaning": MEANINGS[kind],
-            }
-            for kind in KINDS
-        },
+        "kinds": kinds,
         "findings": [_finding_record(audit, finding) for finding in audit.findings],
     }
 

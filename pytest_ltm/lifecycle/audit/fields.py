@@ -74,20 +74,19 @@ def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields
     other_columns = {name: values for name, values in columns.items() if name != text}
     identity = _choose_id(other_columns, len(dump.rows))
     ids = set(_iter_texts(columns[identity])) if identity else set()
-    links = tuple(
-        name
-        for name, values in other_columns.items()
-        if ids and name != identity and _share_known(values, ids) >= _SOME
-    )
-    unlinked_columns = {
-        name: values for name, values in other_columns.items() if name not in links
-    }
+    links: list[str] = []
+    unlinked_columns: dict[str, Sequence[Any]] = {}
+    for name, values in other_columns.items():
+        if ids and name != identity and _share_known(values, ids) >= _SOME:
+            links.append(name)
+        else:
+            unlinked_columns[name] = values
     return Fields(
         text,
         identity,
         _choose_date(unlinked_columns),
         tuple(scope) or _choose_scope(unlinked_columns),
-        links,
+        tuple(links),
         _choose_uses(unlinked_columns),
     )
 
@@ -130,12 +129,12 @@ def _choose_date(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _choose_scope(columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name, values in columns.items()
-        if _is_named(name, "scope_fields")
-        and len(set(map(str, values))) < max(2, len(values))
-    )
+    scope: list[str] = []
+    for name, values in columns.items():
+        repeats = len(set(map(str, values))) < max(2, len(values))
+        if _is_named(name, "scope_fields") and repeats:
+            scope.append(name)
+    return tuple(scope)
 
 
 def _choose_uses(columns: Mapping[str, Sequence[Any]]) -> str:
@@ -198,10 +197,10 @@ def read_date(value: Any) -> datetime | None:
 
 def read_memories(dump: Dump, fields: Fields) -> list[Memory]:
     """Return the records of a dump; a row without a text gets the text ""."""
-    return [
-        _read_memory(row, place, fields)
-        for row, place in zip(dump.rows, dump.places, strict=True)
-    ]
+    memories: list[Memory] = []
+    for row, place in zip(dump.rows, dump.places, strict=True):
+        memories.append(_read_memory(row, place, fields))
+    return memories
 
 
 def _read_memory(row: Row, place: str, fields: Fields) -> Memory:

@@ -153,9 +153,8 @@ def _largest_list(value: Any) -> tuple[Sequence[str], Sequence[Any]]:
             continue
         waiting += zip(keys, members, strict=True)
         is_table = all(isinstance(member, dict) for member in members)
-        is_texts = isinstance(inner, list) and all(
-            isinstance(member, str) for member in members
-        )
+        are_strings = all(isinstance(member, str) for member in members)
+        is_texts = isinstance(inner, list) and are_strings
         # an object's own fields are records only if each of them is an object
         if (is_table or is_texts) and len(members) > len(best[1]):
             best = keys, members

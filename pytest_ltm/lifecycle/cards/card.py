@@ -222,12 +222,10 @@ def check_recordings(
 
 
 def _holder_of(digest: Any, calls: Any, recordings: Mapping[str, Recording]) -> str:
-    holders = (
-        name
-        for name, recording in recordings.items()
-        if recording.has_part(digest, calls)
-    )
-    return next(holders, "")
+    for name, recording in recordings.items():
+        if recording.has_part(digest, calls):
+            return name
+    return ""
 
 
 def differences(right: CardRow, card_row: CardRow) -> Iterator[str]:

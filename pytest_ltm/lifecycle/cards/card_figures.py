@@ -113,11 +113,10 @@ class CardFigures:
         return False
 
     def _share_kept(self, *, is_replaced: bool) -> Rate:
-        lives = [
-            life
-            for life in self._current_lives
-            if (life.newer is not None) == is_replaced
-        ]
+        lives: list[FactLife] = []
+        for life in self._current_lives:
+            if (life.newer is not None) == is_replaced:
+                lives.append(life)
         return sum(map(self._is_kept, lives)), len(lives)
 
     def _share_found(self, query_kind: str, k: int) -> Rate:
@@ -135,16 +134,14 @@ class CardFigures:
     def _is_stale(self, life: FactLife) -> bool:
         served = self._record.served_to(life, "question")
         newer_facts = [life.newer] if life.newer else []
-        return any(
-            life.told.is_current_in(text.text, *newer_facts)
-            for text in served
-            if not text.is_past
-        )
+        for text in served:
+            if not text.is_past and life.told.is_current_in(text.text, *newer_facts):
+                return True
+        return False
 
     def _share_deleted(self) -> Rate:
-        lives = [
-            life for life in self._lives if life.is_withdrawn and self._was_found(life)
-        ]
+        withdrawn = [life for life in self._lives if life.is_withdrawn]
+        lives = list(filter(self._was_found, withdrawn))
         return sum(self._is_served(life, life.told) for life in lives), len(lives)
 
     def _was_found(self, life: FactLife) -> bool:
@@ -152,9 +149,8 @@ class CardFigures:
         return _has(self._record.served_to(life, "before"), life.told)
 
     def _share_duplicated(self) -> Rate:
-        lives = [
-            life for life in self._lives if life.is_repeated and self._is_kept(life)
-        ]
+        repeated = [life for life in self._lives if life.is_repeated]
+        lives = list(filter(self._is_kept, repeated))
         return sum(map(self._is_duplicated, lives)), len(lives)
 
     def _is_duplicated(self, life: FactLife) -> bool:
@@ -168,15 +164,12 @@ class CardFigures:
     def _share_crossed(self) -> Rate:
         if "crossed" in self._record.lacks:
             return None
-        lives = [
-            life
-            for life in self._current_lives
-            if _has(self._record.served_to(life, "question"), life.current)
-        ]
-        crossed = [
-            _has(self._record.served_to(life, "across"), life.current) for life in lives
-        ]
-        return sum(crossed), len(lives)
+        found = crossed = 0
+        for life in self._current_lives:
+            if _has(self._record.served_to(life, "question"), life.current):
+                found += 1
+                crossed += _has(self._record.served_to(life, "across"), life.current)
+        return crossed, found
 
 
 def _has(served: Iterable[Served], fact: Fact) -> bool:

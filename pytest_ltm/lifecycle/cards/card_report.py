@@ -101,18 +101,15 @@ def render_page(card: Card) -> str:
 
 
 def _section(row: CardRow) -> str:
-    figures = [
-        _table_row(
-            name.replace("_", " "),
-            show_rate(row.figures.get(name)),
-            meaning_of(row, name, meaning),
-        )
-        for name, meaning in MEANINGS.items()
-    ]
+    figures: list[str] = []
+    for name, meaning in MEANINGS.items():
+        rate = show_rate(row.figures.get(name))
+        text = meaning_of(row, name, meaning)
+        figures.append(_table_row(name.replace("_", " "), rate, text))
     loss_items = [f"<li>{html.escape(line.strip())}</li>" for line in _lost_lines(row)]
-    measured = [
-        _table_row(name, str(value), "") for name, value in row.measured.items()
-    ]
+    measured: list[str] = []
+    for name, value in row.measured.items():
+        measured.append(_table_row(name, str(value), ""))
     parts = [
         f"<section>\n<h2>{html.escape(row.memory)}</h2>",
         f"<p>{html.escape(row.package)}</p>" if row.package else "",

@@ -183,11 +183,10 @@ class CardPlay:
 def measure(subject: Subject, texts: int, size: int | None) -> dict[str, Any]:
     """Return call durations and the lag of writes: values that differ between machines."""
     seconds = subject.usage.seconds
-    measured: dict[str, Any] = {
-        f"{name} in s, p50/p95/p99": percentiles(seconds[name])
-        for name in ("add", "search")
-        if name in seconds
-    }
+    measured: dict[str, Any] = {}
+    for name in ("add", "search"):
+        if name in seconds:
+            measured[f"{name} in s, p50/p95/p99"] = percentiles(seconds[name])
     measured["write to readable in s, p50/p95/p99"] = percentiles(subject.usage.lags)
     measured["never readable"] = subject.usage.missed
     if size is not None:
