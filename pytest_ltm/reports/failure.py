@@ -79,23 +79,20 @@ def _shown_exchanges(
     result: ScenarioResult, exchanges: Sequence[Exchange]
 ) -> Iterator[tuple[Exchange, bool]]:
     """Yield the exchanges to show and whether to show their replies: the needles, the deciding question."""
-    deciding = [
-        question
-        for question in result.questions
-        if result.evidence and result.evidence in question.answer
-    ]
-    candidates = deciding or result.questions
-    if not candidates:
+    if not result.questions:
         for exchange in _own_exchanges_shown(result, exchanges):
             yield exchange, True
         return
-    question = candidates[-1]
-    needles = sorted(
-        needle.number
-        for needle in question.needles
-        if _with_number(exchanges, needle.number)
-    )
-    for number in _first_and_last(needles):
+    question = result.questions[-1]
+    for candidate in reversed(result.questions):
+        if result.evidence and result.evidence in candidate.answer:
+            question = candidate
+            break
+    needles: list[int] = []
+    for needle in question.needles:
+        if _with_number(exchanges, needle.number):
+            needles.append(needle.number)
+    for number in _first_and_last(sorted(needles)):
         for exchange in _with_number(exchanges, number):
             yield exchange, False
     for exchange in _with_number(exchanges, question.number):
@@ -155,9 +152,9 @@ def check_lines(result: ScenarioResult) -> list[str]:
     """Return a line per check, if there are several."""
     if len(result.checks) <= 1:
         return []
-    lines = [
-        f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks
-    ]
+    lines: list[str] = []
+    for check in result.checks:
+        lines.append(f"  {shown_state(check):6}  {one_line(check.label)}")
     return wrap_texts(lines, WIDTH, _INDENT + "  ")
 
 
@@ -176,21 +173,18 @@ def _own_exchanges_shown(
     result: ScenarioResult, exchanges: Sequence[Exchange]
 ) -> list[Exchange]:
     """Return the messages of an example that asked nothing, and the later reply with the evidence."""
-    mine = [
-        exchange.number
-        for exchange in exchanges
-        if exchange.by == result.id and exchange.kind != "reset"
-    ]
+    mine: list[int] = []
+    for exchange in exchanges:
+        if exchange.by == result.id and exchange.kind != "reset":
+            mine.append(exchange.number)
     by_number = {exchange.number: exchange for exchange in exchanges}
     chosen = [by_number[number] for number in _first_and_last(mine)]
     if result.evidence and mine:
-        later = [
-            later_exchange
-            for later_exchange in exchanges
-            if later_exchange.number > mine[-1]
-            and result.evidence in later_exchange.reply
-        ]
-        chosen += later[-1:]
+        later = [exchange for exchange in exchanges if exchange.number > mine[-1]]
+        for exchange in reversed(later):
+            if result.evidence in exchange.reply:
+                chosen.append(exchange)
+                break
     return chosen
 
 
@@ -234,22 +228,23 @@ def distance_text(
     between = [exchange for exchange in between if not exchange.alone]
     if not between:
         return ""
-    counts = {
-        "other scenario": len(
-            {
-                exchange.by.rpartition("/")[0]
-                for exchange in between
-                if exchange.by not in ("", own_id or former.by)
-            }
-        ),
-        "own exchange": sum(exchange.by == own_id for exchange in between if own_id),
-        "filler": sum(exchange.kind == "filler" for exchange in between),
-    }
-    inside = ", ".join(
-        pluralize(number, noun) for noun, number in counts.items() if number
-    )
+    other_scenarios: set[str] = set()
+    own_count = 0
+    filler_count = 0
+    for exchange in between:
+        if exchange.by not in ("", own_id or former.by):
+            other_scenarios.add(exchange.by.rpartition("/")[0])
+        own_count += bool(own_id) and exchange.by == own_id
+        filler_count += exchange.kind == "filler"
+    inside: list[str] = []
+    if other_scenarios:
+        inside.append(pluralize(len(other_scenarios), "other scenario"))
+    if own_count:
+        inside.append(pluralize(own_count, "own exchange"))
+    if filler_count:
+        inside.append(pluralize(filler_count, "filler"))
     text = f"{distance_between(former, after)} later"
-    return f"{text} ({inside})" if inside else text
+    return f"{text} ({', '.join(inside)})" if inside else text
 
 
 def distance_between(former: Exchange, after: Exchange) -> str:

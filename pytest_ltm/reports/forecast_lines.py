@@ -130,9 +130,8 @@ class _Column:
 
     @property
     def user_dollars(self) -> float | None:
-        costs = [
-            self.users[name].dollars(use) for name, use in self.whole.users.items()
-        ]
+        uses = self.whole.users.items()
+        costs = [self.users[name].dollars(use) for name, use in uses]
         known_costs = [dollars for dollars in costs if dollars is not None]
         # One unknown price makes the sum unknown: a partial sum would be read as the
         # total.
@@ -185,20 +184,19 @@ def forecast_lines(
     known grades. `latency`: seconds for a reply. `waits_really`: the conversations'
     time passes on the wall.
     """
-    columns = [
-        _Column(forecast, priced[forecast.agent], judge, users, latency, waits_really)
-        for forecast in forecasts
-    ]
-    heads = tuple(
-        (forecast.agent, one_line(forecast.span_label)) for forecast in forecasts
-    )
+    columns: list[_Column] = []
+    heads: list[tuple[str, str]] = []
+    for forecast in forecasts:
+        price = priced[forecast.agent]
+        columns.append(_Column(forecast, price, judge, users, latency, waits_really))
+        heads.append((forecast.agent, one_line(forecast.span_label)))
     table = TextTable(
-        heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span"
+        heads=tuple(heads), rows=tuple(_forecast_rows(columns)), label="memory span"
     )
-    preliminaries = [
-        _Before(f"isolation probe of {name}", use, priced[name])
-        for name, use in probes.items()
-    ]
+    preliminaries: list[_Before] = []
+    for name, use in probes.items():
+        label = f"isolation probe of {name}"
+        preliminaries.append(_Before(label, use, priced[name]))
     if canaries.messages:
         preliminaries.append(
             _Before("judge's canaries and checks", canaries, judge, of_judge=True)
@@ -234,12 +232,10 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         values: Iterable[object] = (True,),
     ) -> list[TableRow]:
         """Return the row if any column has a value to show in it."""
-        cells: tuple[tuple[str, Style], ...] = tuple(
-            (text(column), "") for column in columns
-        )
-        if any(values):
-            return [TableRow(label=label, cells=cells, above=above)]
-        return []
+        if not any(values):
+            return []
+        cells: list[tuple[str, Style]] = [(text(column), "") for column in columns]
+        return [TableRow(label=label, cells=tuple(cells), above=above)]
 
     def count(
         label: str, number: Callable[[Forecast], int], *, above: bool = False
@@ -331,19 +327,19 @@ def _forecast_notes(
 ) -> list[str]:
     notes = [*map(str, preliminaries), _total_sentence(columns, preliminaries, latency)]
     agents = {column.whole.agent: column.priced for column in columns}
-    notes += [
-        f"{name}: tokens in: {source.policy}; {_price_unknown(name, source)}"
-        for name, source in agents.items()
-    ]
+    for name, source in agents.items():
+        price = _price_unknown(name, source)
+        notes.append(f"{name}: tokens in: {source.policy}; {price}")
     if any(column.whole.judge.messages for column in columns):
         sentence = _price_unknown("judge", judge)
         notes.append(
             f"judge: as many calls as these answers need; wrong answers need more; {sentence}"
         )
-    notes += [
-        f"simulated user {name}: one message for each of its turns; {_price_unknown('user', source)}"
-        for name, source in users.items()
-    ]
+    for name, source in users.items():
+        price = _price_unknown("user", source)
+        notes.append(
+            f"simulated user {name}: one message for each of its turns; {price}"
+        )
     notes.append(
         f"time: {latency:g} s per reply (--ltm-latency), one conversation after another"
     )
@@ -356,9 +352,9 @@ def _forecast_notes(
             notes.append(EMBEDDED_AGENTS_NOTE)
         if any(not priced.brief for priced in agents.values()):
             notes.append(TYPICAL)
-    notes += [
-        f"{costly.whole.agent}: {RETOLD}" for costly in columns if costly.whole.retold
-    ]
+    for column in columns:
+        if column.whole.retold:
+            notes.append(f"{column.whole.agent}: {RETOLD}")
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
     # A single reason, such as an agent that cannot be reset, often explains hundreds of
@@ -389,17 +385,14 @@ def _total_sentence(
     columns: Sequence[_Column], preliminaries: Sequence[_Before], latency: float
 ) -> str:
     """Return the total cost; messages and tokens count only the agents."""
-    # Return the total cost; messages and tokens count only the agents.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]
-    costs += [
-        preliminary.priced.dollars(preliminary.use) for preliminary in preliminaries
-    ]
+    seconds = sum(column.seconds for column in columns)
+    for preliminary in preliminaries:
+        costs.append(preliminary.priced.dollars(preliminary.use))
+        seconds += latency * preliminary.use.messages
     known_cost = sum(dollars for dollars in costs if dollars is not None)
-    seconds = sum(column.seconds for column in columns) + sum(
-        latency * preliminary.use.messages for preliminary in preliminaries
-    )
     # Judge requests before the run cost money and time, but are not part of the agents'
     # tokens.
     probes = sum(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
@@ -130,13 +130,10 @@ class Report:
         ]
         if settings.suite and settings.suite.lines:
             # settings that take effect, and those that are overridden
-            set_by_suite = {
-                name: _options.set_by_suite(config, settings.suite, name)
-                for name in settings.suite.lines
-            }
             parts = []
             for name, line in settings.suite.lines.items():
-                note = "" if set_by_suite[name] else ", but the command line wins"
+                takes_effect = _options.set_by_suite(config, settings.suite, name)
+                note = "" if takes_effect else ", but the command line wins"
                 parts.append(f"{name} (line {line}{note})")
             lines.append(
                 f"ltm: set by {Path(settings.suite.path).name}: {', '.join(parts)}"
@@ -154,9 +151,8 @@ class Report:
             lines += _dataset.dataset_header(settings.dataset, config.get_verbosity())
         if settings.definitions is not None:
             lines.append(f"ltm: definitions: {settings.definitions.path}")
-        if any(
-            getattr(option, name, None) for name in ("reruns", "retries", "force_flaky")
-        ):
+        rerun_options = ("reruns", "retries", "force_flaky")
+        if any(getattr(option, name, None) for name in rerun_options):
             lines.append(
                 "ltm: scenarios are never rerun: a second try would be another conversation"
             )
@@ -195,15 +191,13 @@ class Report:
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         hidden = any("cannot read" in source.place for _, source in sources)
         reach = "cannot read the run folder" if hidden else can
-        return [
-            f"ltm: agents: {', '.join(names)}",
-            *(
-                f"ltm: {label} replies by {source.calls}()"
-                for label, source in sources
-                if source.calls
-            ),
-            *([f"ltm: {apart} {reach}"] if apart else []),
-        ]
+        lines = [f"ltm: agents: {', '.join(names)}"]
+        for label, source in sources:
+            if source.calls:
+                lines.append(f"ltm: {label} replies by {source.calls}()")
+        if apart:
+            lines.append(f"ltm: {apart} {reach}")
+        return lines
 
     def _warnings(self) -> list[str]:
         """Return warnings to show before the run."""
@@ -548,12 +542,12 @@ class Report:
         rows = chain.from_iterable(
             conversation.scenarios for conversation in conversations
         )
+        places: dict[str, str] = {}
+        for label, source in self._run.sources.items():
+            if source.place:
+                places[label] = source.place
         trust = trust_sentence(
-            {
-                label: source.place
-                for label, source in self._run.sources.items()
-                if source.place
-            },
+            places,
             settings.seed.publicity if is_generated and settings.suite else "",
             has_judge=any(row.judge_calls for row in rows),
             prechecks=prechecks,
@@ -587,11 +581,10 @@ class Report:
     def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without all the scenarios that belong to them."""
         # isolated examples belong to no other
-        together = {
-            conversation.name.folder
-            for conversation in conversations
-            if conversation.span is not None
-        }
+        together: set[str] = set()
+        for conversation in conversations:
+            if conversation.span is not None:
+                together.add(conversation.name.folder)
         missing = {
             place: count
             for place, count in self._run.items.deselected.items()
@@ -625,13 +618,11 @@ class Report:
     @property
     def agent_seconds(self) -> float:
         """Seconds that the agents took for their replies."""
-        if self.result:
-            return sum(
-                pace.asking.total
-                for pace in self.result.paces
-                if pace.asking is not None
-            )
-        return 0.0
+        seconds = 0.0
+        for pace in self.result.paces if self.result else ():
+            if pace.asking is not None:
+                seconds += pace.asking.total
+        return seconds
 
     def _read_timings(self) -> list[str]:
         """Read the timings; return reading problems and retries, on which only seconds depend."""
@@ -644,14 +635,14 @@ class Report:
                 path.with_name(TIMINGS)
             )
             problems.append(problem)
-            if retried := [
-                timing.exchange
-                for timing in self._timed[name]
-                if isinstance(timing, _timings.Retry)
-            ]:
+            attempts = Counter[int]()
+            for timing in self._timed[name]:
+                if isinstance(timing, _timings.Retry):
+                    attempts[timing.exchange] += 1
+            if attempts:
                 retries.append(
-                    f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
-                    f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
+                    f"{at_span(name.agent, name.span)}: {pluralize(len(attempts), 'message')} sent again after "
+                    f"{pluralize(attempts.total(), 'failed attempt')}: see 'retry' in {TIMINGS}"
                 )
         few = first_and_rest(list(filter(None, problems)), _NAMED, "{:,} more")
         return [
@@ -688,11 +679,11 @@ class Brevity:
         reporter = terminalreporter
         failed = len(reporter.stats.get("failed", ()))
         listing = reporter.reportchars
-        titles = {
-            f"ERROR at setup of {report.head_line}": f"ERROR in {report.head_line}"
-            for report in reporter.stats.get("error", ())
-            if is_in_body(report)
-        }
+        titles: dict[str, str] = {}
+        for report in reporter.stats.get("error", ()):
+            if is_in_body(report):
+                title = f"ERROR at setup of {report.head_line}"
+                titles[title] = f"ERROR in {report.head_line}"
         write_sep = reporter.write_sep
 
         def titled(

@@ -54,21 +54,24 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; NaN appears only as Inspect's mark for a sample without a score."""
     facts = part.facts()
     column = part.column
-    counts: dict[str, Any] = {
-        name: column.sum_of(f"{name}_tokens") or 0
-        for name in ("input", "output", "cached")
-    }
-    used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
+    used = Usage(
+        input_tokens=column.sum_of("input_tokens") or 0,
+        output_tokens=column.sum_of("output_tokens") or 0,
+        cached_tokens=column.sum_of("cached_tokens") or 0,
+    )
     samples = list(_eval_samples(part))
     figures = part.figures()
     unscored = column.unscored_examples
     # Trials are epochs of one sample, so each id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
-    shown_figures = {
-        name: {"name": name, "value": value}
-        for name, value in figures.items()
-        if name in _SHOWN or "/" in name
-    }
+    shown_figures: dict[str, dict[str, Any]] = {}
+    other_figures: dict[str, float] = {}
+    for name, value in figures.items():
+        if name in _SHOWN or "/" in name:
+            shown_figures[name] = {"name": name, "value": value}
+        else:
+            other_figures[name] = value
+    causes = [sample["metadata"]["cause"] for sample in samples]
     score = {
         "name": SCORER,
         "scorer": SCORER,
@@ -95,15 +98,9 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
         },
         "results": {
             "total_samples": len(samples),
-            "completed_samples": sum(
-                sample["metadata"]["cause"] != "not reached" for sample in samples
-            ),
+            "completed_samples": len(samples) - causes.count("not reached"),
             "scores": [{**score, "metrics": shown_figures}],
-            "metadata": {
-                name: value
-                for name, value in figures.items()
-                if name not in shown_figures
-            },
+            "metadata": other_figures,
         },
         "stats": {
             "started_at": part.begin_time.isoformat(),
@@ -144,11 +141,10 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
         for result in conversation.result.scenarios:
             epochs[result.id] += 1
             exchanges = own_exchanges(result, record, unanswered)
-            seconds = [
-                timed[exchange.number]
-                for exchange in exchanges
-                if exchange.number in timed
-            ]
+            seconds: list[float] = []
+            for exchange in exchanges:
+                if exchange.number in timed:
+                    seconds.append(timed[exchange.number])
             yield {
                 **_eval_sample(result, record, exchanges, expected.get(result.id, "")),
                 "epoch": epochs[result.id],
@@ -164,14 +160,11 @@ def _eval_sample(
 ) -> dict[str, Any]:
     question = result.questions[-1] if result.questions else None
     messages = list(_sample_messages(exchanges, record, result.agent))
-    used = sum(
-        (
-            reply.usage
-            for exchange in exchanges
-            if (reply := record.replies.get(exchange.number)) and reply.usage
-        ),
-        Usage(),
-    )
+    used = Usage()
+    for exchange in exchanges:
+        reply = record.replies.get(exchange.number)
+        if reply and reply.usage:
+            used += reply.usage
     answer = question.answer if question else ""
     if question:
         choices = [{"message": {"role": "assistant", "content": answer}}]

@@ -59,6 +59,7 @@ from pytest_ltm.reports.exports.result_rows import (
     PlacedRow,
     QuestionRow,
     VerdictRow,
+    attributes_of,
     of_journal,
     of_results,
 )
@@ -131,14 +132,12 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
             LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
         """
         pandas = import_library("pandas", extra="data", user="frame()")
-        types = {
-            name: _OF_PANDAS[kind]
-            for name, kind in self.columns.items()
-            if kind in _OF_PANDAS
-        }
-        return pandas.DataFrame(self.records(), columns=list(self.columns)).astype(
-            types
-        )
+        types: dict[str, str] = {}
+        for name, kind in self.columns.items():
+            if kind in _OF_PANDAS:
+                types[name] = _OF_PANDAS[kind]
+        frame = pandas.DataFrame(self.records(), columns=list(self.columns))
+        return frame.astype(types)
 
 
 METRICS = "metrics"
@@ -217,10 +216,7 @@ class Results:
         rows: list[ExchangeRow | CallRow] = []
         problems: list[str] = []
         for run, folder in self._conversations:
-            place = {
-                name: getattr(folder.result, name)
-                for name in ("agent", "span_label", "span", "trial")
-            }
+            place = attributes_of(folder.result, "agent", "span_label", "span", "trial")
             journal_rows, problem = of_journal(
                 folder.path, {"run": run, "conversation": folder.path.name, **place}
             )
@@ -348,6 +344,9 @@ def results_so_far(folder: Path) -> ConversationResult:
     except (DefinitionError, ValueError, RecursionError) as error:
         raise LtmError(f"{path}: not a plan: {error}") from error
     header = record.header
+    scenarios: list[ScenarioResult] = []
+    for example in plan.examples:
+        scenarios.append(_example(example, name, plan.span, record))
     return ConversationResult(
         agent=name.agent,
         agent_spec=header.agent.spec if header and header.agent else "",
@@ -356,9 +355,7 @@ def results_so_far(folder: Path) -> ConversationResult:
         trial=name.trial,
         plan_fingerprint=header.plan_fingerprint if header else "",
         agent_fingerprint=header.agent_fingerprint if header else "",
-        scenarios=tuple(
-            _example(example, name, plan.span, record) for example in plan.examples
-        ),
+        scenarios=tuple(scenarios),
         tokens=record.position,
         exchanges=len(record.transcript),
         simulated_seconds=record.seconds,
@@ -377,13 +374,11 @@ def _example(
     verdict = record.example(planned.key).verdict
     verdict_fields: dict[str, Any] = {"score": None, "reason": NOT_OVER}
     if verdict is not None:
-        verdict_fields = {
-            name: getattr(verdict, name)
-            for name in ("score", "reason", "upper", "rule", "evidence")
-        }
-        verdict_fields["checks"] = tuple(
-            Check(label, bool(ok), ok is None) for label, ok in verdict.checks
+        verdict_fields = attributes_of(
+            verdict, "score", "reason", "upper", "rule", "evidence"
         )
+        checks = [Check(label, bool(ok), ok is None) for label, ok in verdict.checks]
+        verdict_fields["checks"] = tuple(checks)
     questions = []
     for message in record.messages.values():
         is_question = message.by == planned.key and message.kind == "ask"
@@ -391,7 +386,9 @@ def _example(
         if is_question and {message.exchange, *message.about} <= record.replies.keys():
             credited = CreditedQuestion(message.exchange, message.about)
             questions.append(question_result(credited, record.transcript))
-    exchanges = record.transcript.exchanges_of(planned.key)
+    tokens = 0
+    for exchange in record.transcript.exchanges_of(planned.key):
+        tokens += exchange.message_tokens + exchange.reply_tokens
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
         scenario=planned.scenario,
@@ -407,9 +404,7 @@ def _example(
         threshold=planned.threshold,
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,
-        tokens=sum(
-            exchange.message_tokens + exchange.reply_tokens for exchange in exchanges
-        ),
+        tokens=tokens,
         judge_calls=len(record.example(planned.key).judged),
         questions=tuple(questions),
     )
@@ -444,17 +439,11 @@ class RunSlice:
     @property
     def begin_time(self) -> datetime:
         """When the run began, or when its folder was written if there are no timings."""
-        first = next(
-            (
-                timing.at
-                for timing in iter_timings(self.run.path / TIMINGS, Began)
-                if timing.at
-            ),
-            None,
-        )
-        return first or datetime.fromtimestamp(
-            int(self.run.path.stat().st_mtime), timezone.utc
-        )
+        for timing in iter_timings(self.run.path / TIMINGS, Began):
+            if timing.at:
+                return timing.at
+        written_at = int(self.run.path.stat().st_mtime)
+        return datetime.fromtimestamp(written_at, timezone.utc)
 
     @property
     def end_time(self) -> datetime:
@@ -467,16 +456,17 @@ class RunSlice:
     @property
     def complete(self) -> bool:
         """Whether every conversation was finished."""
-        return all(
-            conversation.result.ended == "complete"
-            for conversation in self.conversations
-        )
+        ends = {conversation.result.ended for conversation in self.conversations}
+        return ends <= {"complete"}
 
     def facts(self) -> dict[str, Any]:
         """Return the slice's provenance as JSON values: names and plan of the run, agent spec, fingerprints."""
         first = self.conversations[0].result
         summary = self.run.summary
-        plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
+        plan = dict(summary["plan"]) if isinstance(summary.get("plan"), dict) else {}
+        # They have fields of their own.
+        for name in ("agents", "spans", "suite"):
+            plan.pop(name, None)
         names = [folder.result.name.planned_name for folder in self.conversations]
         trials = {name.trial for name in names}
         return {
@@ -488,13 +478,9 @@ class RunSlice:
             "span": self.column.span,
             "trials": len(trials),
             "suite": self.run.result.suite,
-            **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
-            # Agents, spans and suite have fields of their own.
-            "plan": {
-                name: value
-                for name, value in plan.items()
-                if name not in {"agents", "spans", "suite"}
-            },
+            "seed": summary.get("seed"),
+            "pytest_ltm_version": summary.get("pytest_ltm_version"),
+            "plan": plan,
             **fields_of(first, "plan_fingerprint", "agent_fingerprint"),
         }
 
@@ -504,11 +490,10 @@ class RunSlice:
         Means of scenarios are named `scenario/NAME`, those of additional metrics `metric/NAME`.
         """
         column = self.column
-        scenarios = {
-            f"scenario/{name}": cell.mean
-            for name, cell in column.cells.items()
-            if cell.mean is not None
-        }
+        scenarios: dict[str, float] = {}
+        for name, cell in column.cells.items():
+            if cell.mean is not None:
+                scenarios[f"scenario/{name}"] = cell.mean
         means = metrics_json(self.run.result, column.agent, column.span_label)
         return {
             **figure_numbers(column),
@@ -528,9 +513,10 @@ def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
             (part.run.result.run_id, part.column.agent, part.column.span_label)
         )
         rows = records.get(tuple(place), [])
-        return {
-            name: list(map(itemgetter(name), rows)) for name in results.examples.columns
-        }
+        columns: dict[str, list[Any]] = {}
+        for name in results.examples.columns:
+            columns[name] = [row[name] for row in rows]
+        return columns
 
     return examples
 

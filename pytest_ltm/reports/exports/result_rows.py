@@ -269,15 +269,19 @@ TABLES: Mapping[str, type[PlacedRow]] = {
 }
 
 
+def attributes_of(value: object, *names: str) -> dict[str, Any]:
+    """Return some of a value's attributes by name."""
+    return {name: getattr(value, name) for name in names}
+
+
 def of_results(
     conversation: ConversationResult, run: str, folder: str
 ) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
     # Fields with the same name in both classes have the same meaning; the others are
     # set below.
-    shared = {*ExampleRow.__struct_fields__} & {
-        field.name for field in fields(ScenarioResult)
-    }
+    names = {field.name for field in fields(ScenarioResult)}
+    shared = names.intersection(ExampleRow.__struct_fields__)
     for result in conversation.scenarios:
         place: dict[str, Any] = {
             "run": run,
@@ -289,9 +293,7 @@ def of_results(
             "scenario": result.scenario,
             "example": result.example,
         }
-        values: dict[str, Any] = {
-            name: getattr(result, name) for name in shared - place.keys()
-        }
+        values = attributes_of(result, *(shared - place.keys()))
         values |= {
             "agent_spec": conversation.agent_spec,
             "role": "control"
@@ -316,16 +318,11 @@ def _question_row(question: QuestionResult, place: Mapping[str, Any]) -> Questio
     # Rank 0: the agent reports its retrieval, and the needle is not in it; None: it
     # does not report.
     ranks = [needle.rank for needle in question.needles if needle.rank is not None]
-    near: dict[str, Any] = {
-        name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")
-    }
     return QuestionRow(
         **place,
-        **{
-            name: getattr(question, name)
-            for name in ("number", "text", "answer", "gap")
-        },
-        **near,
+        **attributes_of(question, "number", "text", "answer", "gap"),
+        told_gap=nearest.told_gap if nearest else None,
+        seconds_passed=nearest.seconds_passed if nearest else None,
         needles=len(question.needles),
         needle_number=nearest.number if nearest else None,
         needle=nearest.text if nearest else None,
@@ -338,21 +335,20 @@ def _question_row(question: QuestionResult, place: Mapping[str, Any]) -> Questio
 def _verdict_rows(
     result: ScenarioResult, place: Mapping[str, Any]
 ) -> Iterator[VerdictRow]:
-    decided = {
-        name: getattr(result.automatic or result, name)
-        for name in ("score", "upper", "outcome", "reason")
-    }
+    decided = result.automatic or result
+    failed_checks: list[str] = []
+    for check in result.checks:
+        if not check.ok and not check.open:
+            failed_checks.append(check.label)
     row = VerdictRow(
         **place,
-        **decided,
-        **{name: getattr(result, name) for name in ("nodeid", "rule", "evidence")},
+        **attributes_of(decided, "score", "upper", "outcome", "reason"),
+        **attributes_of(result, "nodeid", "rule", "evidence"),
         by="judge" if result.judge_calls else "rules",
         counts=result.automatic is None,
         checks=len(result.checks),
         checks_passed=sum(check.ok for check in result.checks),
-        failed_checks="; ".join(
-            check.label for check in result.checks if not check.ok and not check.open
-        ),
+        failed_checks="; ".join(failed_checks),
         open_checks="; ".join(check.label for check in result.checks if check.open),
     )
     if result.automatic is not None:
@@ -366,9 +362,7 @@ def _verdict_rows(
             "failed_checks": "",
             "open_checks": "",
         }
-        amended = {
-            name: getattr(result, name) for name in ("score", "outcome", "reason")
-        }
+        amended = attributes_of(result, "score", "outcome", "reason")
         yield structs.replace(
             row, **nothing, **amended, by="person", counts=True, upper=None
         )
@@ -395,20 +389,18 @@ def of_journal(
         # what is missing.
         problem = str(error)
     timed = seconds_of(folder)
-    exchanges = {
-        told_exchange.number: told_exchange
-        for told_exchange in (*record.transcript, *record.unanswered.values())
-    }
+    exchanges: dict[int, Exchange] = {}
+    for exchange in (*record.transcript, *record.unanswered.values()):
+        exchanges[exchange.number] = exchange
     rows: list[ExchangeRow | CallRow] = []
     for number, exchange in sorted(exchanges.items()):
         scenario, _, example = exchange.by.rpartition("/")
         reply = paid.get(number)
-        used: dict[str, Any] = {
-            name: getattr(reply and reply.usage, name, None) for name in _USED
-        }
+        usage = reply and reply.usage
+        used: dict[str, Any] = {name: getattr(usage, name, None) for name in _USED}
         row = ExchangeRow(
             **place,
-            **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
+            **attributes_of(exchange, *_OF_EXCHANGE),
             **used,
             scenario=scenario,
             example=example,
@@ -439,12 +431,11 @@ def _call_rows(exchange: Exchange, place: Mapping[str, Any]) -> Iterator[CallRow
 
 def seconds_of(folder: Path) -> dict[int, float]:
     """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
-    result = load_timings(folder / TIMINGS)[0]
-    return {
-        timing.exchange: timing.seconds
-        for timing in result
-        if isinstance(timing, (ReplyTime, TellTime))
-    }
+    seconds: dict[int, float] = {}
+    for timing in load_timings(folder / TIMINGS)[0]:
+        if isinstance(timing, (ReplyTime, TellTime)):
+            seconds[timing.exchange] = timing.seconds
+    return seconds
 
 
 # Columns that have the same names as fields.

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
+from math import inf
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.journal import ScenarioResult, at_span
@@ -89,12 +90,9 @@ class Material:
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of the memory spans, shortest first, isolated last."""
-        lengths = {
-            series.column.span_label: series.column.span for series in self.series
-        }
-        return tuple(
-            sorted(lengths, key=lambda label: (lengths[label] or float("inf"), label))
-        )
+        columns = [series.column for series in self.series]
+        lengths = {column.span_label: column.span or inf for column in columns}
+        return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
     def series_at(self, span_label: str) -> tuple[ResultSeries, ...]:
         """Return the series at one memory span."""
@@ -132,21 +130,24 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
             series = len(all_series)
             entries = list[ExampleEntry]()
             for key, folder in enumerate(folders, start=len(conversations)):
-                rows = tuple(
-                    ExampleEntry(
+                rows: list[ExampleEntry] = []
+                for result in folder.result.scenarios:
+                    entry = ExampleEntry(
                         key=next(keys), series=series, conversation=key, result=result
                     )
-                    for result in folder.result.scenarios
-                )
+                    rows.append(entry)
                 entries += rows
                 label = column.label
                 if len(folders) > 1:
                     label += f", trial {folder.result.trial}"
-                conversations.append(
-                    ConversationEntry(
-                        key=key, series=series, label=label, folder=folder, rows=rows
-                    )
+                conversation = ConversationEntry(
+                    key=key,
+                    series=series,
+                    label=label,
+                    folder=folder,
+                    rows=tuple(rows),
                 )
+                conversations.append(conversation)
             name = column.name
             if run_counts[column.agent] > 1:
                 name += f" · {run.result.run_id}"
@@ -214,9 +215,10 @@ class Origin(NamedTuple):
 
 def deciding_rules(material: Material) -> list[Decider]:
     """Return the deciding rules by name; rows without a rule are checks in the scenario itself."""
-    results = [
-        row.result for row in material.rows if row.result.rule or row.result.scored
-    ]
+    results: list[ScenarioResult] = []
+    for row in material.rows:
+        if row.result.rule or row.result.scored:
+            results.append(row.result)
     deciders = []
     for name, group in sorted(group_by(results, lambda result: result.rule).items()):
         scenarios = {result.scenario for result in group}
@@ -241,15 +243,12 @@ def run_origin(run: LoadedRun) -> Origin:
         "run folder": run.result.folder,
         "pytest-ltm": _text_or_nothing(summary.get("pytest_ltm_version")),
     }
-    facts |= {
-        name: _text_or_nothing(value)
-        for name, value in {"seed": summary.get("seed"), **plan}.items()
-    }
-    facts |= {
-        name.replace("_", " "): _text_or_nothing(first.get(name))
-        for name in _OF_THE_PLAN
-        if name in first
-    }
+    facts["seed"] = _text_or_nothing(summary.get("seed"))
+    for name, value in plan.items():
+        facts[name] = _text_or_nothing(value)
+    for name in _OF_THE_PLAN:
+        if name in first:
+            facts[name.replace("_", " ")] = _text_or_nothing(first.get(name))
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
     command = ""
     if plan:
@@ -259,10 +258,8 @@ def run_origin(run: LoadedRun) -> Origin:
     notices += [*run.result.notices, *precheck_sentences(run.result)]
     for conversation in run.result.conversations:
         place = at_span(conversation.agent, conversation.span_label)
-        notices += [
-            f"{place}, trial {conversation.trial}: {note}"
-            for note in conversation.notes
-        ]
+        for note in conversation.notes:
+            notices.append(f"{place}, trial {conversation.trial}: {note}")
     return Origin(run.result.run_id, command, known_facts, notices)
 
 
@@ -301,10 +298,11 @@ def repeat_command_of(
 
 def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:
     """Return why examples have no score, as cause, reason and count, most frequent first."""
-    missing = [row.result for row in material.rows if not row.result.scored]
-    counts = Counter(
-        (result.cause or result.outcome, result.reason) for result in missing
-    )
+    counts = Counter[tuple[str, str]]()
+    for row in material.rows:
+        result = row.result
+        if not result.scored:
+            counts[result.cause or result.outcome, result.reason] += 1
     return [(cause, reason, number) for (cause, reason), number in counts.most_common()]
 
 
