@@ -50,10 +50,8 @@ class ChartFrame(NamedTuple):
     @property
     def scores(self) -> list[Tick]:
         """The marks of the y axis."""
-        return [
-            Tick(self.y(score), f"{100 * score:.0f}%")
-            for score in (0, 0.25, 0.5, 0.75, 1)
-        ]
+        scores = (0, 0.25, 0.5, 0.75, 1)
+        return [Tick(self.y(score), f"{100 * score:.0f}%") for score in scores]
 
 
 class ChartPoint(NamedTuple):
@@ -149,16 +147,14 @@ def _bands(
 ) -> list[Band]:
     """Return the ceiling and the floor: the best of the bundled agents, and the score without memory."""
     tested = agents_under_test(scored)
-    other_columns = [series.column for series in scored if series.agent not in tested]
-    ceiling = [
-        (place_span(column.span), column.accuracy_lower_bound or 0.0)
-        for column in other_columns
-    ]
-    columns = [series.column for series in scored]
-    floor = [
-        (place_span(column.span), column.floor / column.maximum_total)
-        for column in columns
-    ]
+    ceiling: list[tuple[float, float]] = []
+    floor: list[tuple[float, float]] = []
+    for series in scored:
+        column = series.column
+        place = place_span(column.span)
+        floor.append((place, column.floor / column.maximum_total))
+        if series.agent not in tested:
+            ceiling.append((place, column.accuracy_lower_bound or 0.0))
     bands = []
     if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
         label = "above: more than any bundled agent or control earns"
@@ -171,11 +167,10 @@ def _bands(
 
 def score_by_cost(material: Material) -> AccuracyChart | None:
     """Return accuracy against cost on a log scale; None unless two series report their cost."""
-    priced = [
-        series
-        for series in material.series
-        if series.column.cost_usd and series.column.out_of
-    ]
+    priced: list[ResultSeries] = []
+    for series in material.series:
+        if series.column.cost_usd and series.column.out_of:
+            priced.append(series)
     if len(priced) < 2:
         return None
     costs = [series.column.cost_usd or 0.0 for series in priced]
@@ -191,12 +186,12 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
         cost = column.cost_usd or 0.0
         return scale(cost), f"{column.span_label}, ${format_dollars(cost)}"
 
+    ticks: list[Tick] = []
+    for cost in _round_amounts(low, high):
+        ticks.append(Tick(scale(cost), f"${format_dollars(cost)}"))
     return AccuracyChart(
         _chart_lines(material, priced, place_series),
-        [
-            Tick(scale(cost), f"${format_dollars(cost)}")
-            for cost in _round_amounts(low, high)
-        ],
+        ticks,
         axis="cost in US dollars (log scale)",
         title="Accuracy against cost",
     )
@@ -205,10 +200,11 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
 def _round_amounts(low: float, high: float) -> Sequence[float]:
     """Return about six round amounts between two amounts, or these two if no round one lies between them."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = [
-        factor * 10.0**exponent for exponent, factor in product(exponents, (1, 2, 5))
-    ]
-    inside = [step for step in steps if low <= step <= high]
+    inside: list[float] = []
+    for exponent, factor in product(exponents, (1, 2, 5)):
+        amount = factor * 10.0**exponent
+        if low <= amount <= high:
+            inside.append(amount)
     return inside[:: max(len(inside) // 6, 1)] or [low, high]
 
 
@@ -224,11 +220,10 @@ def _chart_lines(
     tested_agents = [agent for agent in material.agents if agent in tested]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *tested_agents])):
-        points = [
-            _chart_point(series, *place_series(series))
-            for series in scored
-            if series.agent == agent
-        ]
+        points: list[ChartPoint] = []
+        for series in scored:
+            if series.agent == agent:
+                points.append(_chart_point(series, *place_series(series)))
         points.sort(key=lambda point: point.x)
         if points:
             colour = min(number, COLOURS)
@@ -310,10 +305,10 @@ def _curves_chart(title: str, curves: Sequence[Curve]) -> AccuracyChart:
     places = {label: _BEGIN + step * number for number, label in enumerate(labels)}
     lines = []
     for number, curve in enumerate(curves):
-        points = [
-            _share_point(f"{curve.name} at {label}", places[label], share)
-            for label, share in curve.points
-        ]
+        points: list[ChartPoint] = []
+        for label, share in curve.points:
+            name = f"{curve.name} at {label}"
+            points.append(_share_point(name, places[label], share))
         colour = min(number, COLOURS)
         lines.append(ChartLine(curve.name, colour, path_through(points), points))
     ticks = [Tick(x, label) for label, x in places.items()]

@@ -80,11 +80,11 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
 def _yardstick_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what the bundled agents earn if others are under test: they show what is possible."""
     ranked = material.ranked
-    yardsticks = [
-        series
-        for series in material.series_at(largest_span_label(material.series))
-        if series.column.is_bundled and series.column.out_of and series not in ranked
-    ]
+    yardsticks: list[ResultSeries] = []
+    for series in material.series_at(largest_span_label(material.series)):
+        column = series.column
+        if column.is_bundled and column.out_of and series not in ranked:
+            yardsticks.append(series)
     if not yardsticks or not ranked:
         return []
     yardsticks.sort(key=lambda series: -(series.column.accuracy_lower_bound or 0.0))
@@ -116,11 +116,10 @@ def agent_sentences(material: Material) -> list[AgentSentence]:
     # A baseline knows agents by their labels; in a report on several runs the labels
     # include the run's name.
     for number in range(len(material.runs)):
-        names = {
-            series.column.agent: series.agent
-            for series in material.series
-            if series.run == number
-        }
+        names: dict[str, str] = {}
+        for series in material.series:
+            if series.run == number:
+                names[series.column.agent] = series.agent
         standings = baseline_standings(material.comparison(number))
         for label, text in standings.items():
             if label in names:
@@ -147,11 +146,9 @@ def trust_line(material: Material) -> list[str]:
         "lost to faults": sum(result.infrastructure for result in missing),
         "amended by hand": sum(result.automatic is not None for result in results),
     }
-    words += [
-        f"{number:,} {words_for_count}"
-        for words_for_count, number in counts.items()
-        if number
-    ]
+    for words_for_count, number in counts.items():
+        if number:
+            words.append(f"{number:,} {words_for_count}")
     share = _reply_share(material)
     if round(100 * share):
         words.append(f"agents wrote {share:.0%} of the tokens")
@@ -166,22 +163,21 @@ def trust_line(material: Material) -> list[str]:
 
 def _most_trials(material: Material) -> int:
     """Return the highest number of trials of any series, isolated ones aside."""
-    columns = [series.column for series in material.series]
-    trials = [
-        len(column.conversations) for column in columns if column.span is not None
-    ]
-    return max(trials, default=0)
+    trials = 0
+    for series in material.series:
+        if series.column.span is not None:
+            trials = max(trials, len(series.column.conversations))
+    return trials
 
 
 def _reply_share(material: Material) -> float:
     """Return the share of tokens that agents wrote; 0 if unknown."""
     # Imported runs contain only part of their conversations, so the share is unknown
     # for them.
-    columns = [
-        series.column
-        for series in material.series
-        if not material.runs[series.run].result.is_imported
-    ]
+    columns: list[Column] = []
+    for series in material.series:
+        if not material.runs[series.run].result.is_imported:
+            columns.append(series.column)
     tokens = sum(column.tokens for column in columns)
     if not tokens:
         return 0.0
@@ -210,11 +206,10 @@ def _gate_text(gate: Mapping[str, Any]) -> str:
     """Return the sentence of a gate, and those of the first broken rules."""
     sentence = str(gate.get("sentence", "")).removeprefix("gate: ")
     sentence = sentence.removeprefix("could not be measured: ")
-    findings = [
-        _finding_text(finding)
-        for finding in gate.get("findings", ())
-        if finding["state"] != "passed"
-    ]
+    findings: list[str] = []
+    for finding in gate.get("findings", ()):
+        if finding["state"] != "passed":
+            findings.append(_finding_text(finding))
     sentences = first_and_rest(findings, _FEW, "{:,} more")
     if sentence:
         sentences = [sentence[:1].upper() + sentence[1:], *sentences]
@@ -265,11 +260,11 @@ def _significance(
 
 def _plans_of(material: Material, series: ResultSeries) -> set[str]:
     """Return the fingerprints of the plans that a series was given."""
-    return {
-        conversation.folder.result.plan_fingerprint
-        for conversation in material.conversations
-        if conversation.series == series.key
-    }
+    fingerprints: set[str] = set()
+    for conversation in material.conversations:
+        if conversation.series == series.key:
+            fingerprints.add(conversation.folder.result.plan_fingerprint)
+    return fingerprints
 
 
 def _cost_answer(material: Material) -> HeadlineAnswer:
@@ -285,11 +280,10 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     tokens = sum(column.tokens for column in columns)
     sentences = [_exchanged_tokens(material), *_other_costs(material)]
     # Controls have the price of the model they imitate, but it is never paid.
-    paid = [
-        column
-        for column in columns
-        if column.cost_usd is not None and not column.is_hypothetical
-    ]
+    paid: list[Column] = []
+    for column in columns:
+        if column.cost_usd is not None and not column.is_hypothetical:
+            paid.append(column)
     if not paid:
         sentences.append("No agent reports its cost.")
         short = f"{short_count(tokens)} tokens"
@@ -311,9 +305,9 @@ def _exchanged_tokens(material: Material) -> str:
     text = f"{short_count(tokens)} tokens were exchanged in {conversations}"
     if not tokens:
         return f"{text}."
-    filler = sum(
-        round((column.filler_share or 0.0) * column.tokens) for column in columns
-    )
+    filler = 0
+    for column in columns:
+        filler += round((column.filler_share or 0.0) * column.tokens)
     return f"{text}, {100 * filler / tokens:.0f}% of them filler."
 
 
@@ -321,9 +315,8 @@ def _other_costs(material: Material) -> list[str]:
     """Return the cost of controls, judge, simulated users and failed attempts."""
     columns = [series.column for series in material.series]
     results = [row.result for row in material.rows]
-    hypothetical = sum(
-        column.cost_usd or 0.0 for column in columns if column.is_hypothetical
-    )
+    imitated = [column for column in columns if column.is_hypothetical]
+    hypothetical = sum(column.cost_usd or 0.0 for column in imitated)
     judge = sum(result.judge_cost_usd or 0.0 for result in results)
     users = sum(result.user_cost_usd or 0.0 for result in results)
     lost_tokens = sum(column.sum_of("lost_tokens") for column in columns)
@@ -429,16 +422,14 @@ def _amendments(material: Material) -> _Caveat:
 
 def _guesses(material: Material) -> _Caveat:
     """Return where agents under test do not beat guessing: everywhere, or in which scenarios."""
-    tested = [
-        series
-        for series in material.series
-        if not series.column.control and not series.column.is_bundled
-    ]
-    guessing = [
-        series
-        for series in tested or material.series
-        if series.column.scenarios_at_guessing_level
-    ]
+    tested: list[ResultSeries] = []
+    for series in material.series:
+        if not series.column.control and not series.column.is_bundled:
+            tested.append(series)
+    guessing: list[ResultSeries] = []
+    for series in tested or material.series:
+        if series.column.scenarios_at_guessing_level:
+            guessing.append(series)
     remembering = columns_with_memory([series.column for series in guessing])
     without_memory = [series for series in guessing if series.column not in remembering]
     partly = [series for series in guessing if series not in without_memory]
@@ -469,7 +460,8 @@ def _shared_sentences(
     """Return the text for each group of columns that share these scenarios."""
     concerned = [part for part in series if list(scenarios_of(part.column))]
     groups = group_by(concerned, lambda part: tuple(scenarios_of(part.column)))
-    return [
-        text.format(scenarios=join_words(scenarios), columns=_few_labels(group))
-        for scenarios, group in groups.items()
-    ]
+    sentences: list[str] = []
+    for scenarios, group in groups.items():
+        labels = _few_labels(group)
+        sentences.append(text.format(scenarios=join_words(scenarios), columns=labels))
+    return sentences

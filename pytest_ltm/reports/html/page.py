@@ -28,7 +28,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.memory_measures import needle_rows
-from pytest_ltm.figures.metrics import agent_metrics
+from pytest_ltm.figures.metrics import AgentMetrics, agent_metrics
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent, score_text, short_count
@@ -102,10 +102,10 @@ def escape_controls(value: Any) -> Any:
     if isinstance(value, str):
         return escape_unprintable(value)
     if isinstance(value, dict):
-        return {
-            escape_unprintable(str(key)): escape_controls(part)
-            for key, part in value.items()
-        }
+        escaped: dict[str, Any] = {}
+        for key, part in value.items():
+            escaped[escape_unprintable(str(key))] = escape_controls(part)
+        return escaped
     if isinstance(value, list | tuple):
         return [escape_controls(part) for part in value]
     return value
@@ -148,10 +148,8 @@ def worst_examples(material: Material, most: int) -> frozenset[int]:
     """
     if len(material.rows) <= most:
         return frozenset(row.key for row in material.rows)
-    scenarios = [
-        _worst_first(rows)
-        for rows in group_by(material.rows, lambda row: row.result.scenario).values()
-    ]
+    by_scenario = group_by(material.rows, lambda row: row.result.scenario)
+    scenarios = list(map(_worst_first, by_scenario.values()))
 
     def first_examples(number: int) -> Iterator[list[ExampleEntry]]:
         return chain.from_iterable(scenario[:number] for scenario in scenarios)
@@ -181,11 +179,10 @@ def list_failures_first(
     material: Material, shown_keys: AbstractSet[int]
 ) -> list[tuple[ResultSeries, ExampleEntry]]:
     """Return the listed examples, failures first, then those without a score, then passes, each by column."""
-    rows = [
-        (material.series[row.series], row)
-        for row in material.rows
-        if row.key in shown_keys
-    ]
+    rows: list[tuple[ResultSeries, ExampleEntry]] = []
+    for row in material.rows:
+        if row.key in shown_keys:
+            rows.append((material.series[row.series], row))
     return sorted(rows, key=lambda listed: _urgency(listed[1]))
 
 
@@ -241,12 +238,10 @@ class Parcels:
         self, conversation: ConversationEntry, definitions: Mapping[str, Any]
     ) -> None:
         """Record fingerprints that identify the same example in other conversations."""
-        digests = {
-            name: hashlib.sha256(
-                json.dumps(definition, sort_keys=True).encode()
-            ).hexdigest()[:8]
-            for name, definition in definitions.items()
-        }
+        digests: dict[str, str] = {}
+        for name, definition in definitions.items():
+            text = json.dumps(definition, sort_keys=True)
+            digests[name] = hashlib.sha256(text.encode()).hexdigest()[:8]
         for row in conversation.rows:
             self.fingerprints[row.key] = digests.get(row.result.id, "")
 
@@ -263,17 +258,16 @@ class Parcels:
         unanswered = list(record.unanswered.values()) if record else []
         expected = expected_answers(definitions)
         for first in range(0, len(conversation.rows), TOGETHER):
-            entries = {
-                str(row.key): example_details(
-                    row.result,
-                    record,
-                    expected.get(row.result.id, ""),
-                    damage,
-                    unanswered,
-                )
-                for row in conversation.rows[first : first + TOGETHER]
-                if row.key in self.shown
-            }
+            entries = {}
+            for row in conversation.rows[first : first + TOGETHER]:
+                if row.key in self.shown:
+                    entries[str(row.key)] = example_details(
+                        row.result,
+                        record,
+                        expected.get(row.result.id, ""),
+                        damage,
+                        unanswered,
+                    )
             if entries:
                 self.ids.append(f"e{conversation.key}.{first // TOGETHER}")
                 self.texts.append(pack_json(entries))
@@ -365,11 +359,14 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
     last = largest_span_label(material.series)
     broken = breaking_points(material, shown_keys)
     versus = _first_compared(material)
-    shown_first = (
-        conversation.key
-        for conversation in material.conversations
-        if conversation.series == versus[0] and conversation.key in parcels.lines
-    )
+    sections: list[Section] = []
+    averages: list[AgentMetrics] = []
+    for run in material.runs:
+        sections += sections_of(run.summary)
+        averages += agent_metrics(run.result)
+    losses = {}
+    for series in material.series_at(last):
+        losses[series.agent] = worst_scenarios(series)
     _show_text.cache_clear()
     parts = (
         template_environment()
@@ -378,30 +375,23 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
             title=f"Long-term memory: {', '.join(material.agents)}",
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
-            sections=list(
-                chain.from_iterable(sections_of(run.summary) for run in material.runs)
-            ),
+            sections=sections,
             standings=agent_sentences(material),
             curve=score_by_span(material),
             trust=trust_line(material),
             answers=headline_answers(material),
             largest=last,
             scoreboard=score_grid(material),
-            losses={
-                series.agent: worst_scenarios(series)
-                for series in material.series_at(last)
-            },
+            losses=losses,
             figures=figure_table(material),
             against=_against_best(material),
             versus=versus,
-            talk=next(shown_first, None),
+            talk=_first_shown(material, parcels, versus[0]),
             costs=score_by_cost(material),
             breaks=broken,
             depths=depth_maps(material, parcels.asked, broken, shown_keys),
             gaps=by_gap(material),
-            averages=list(
-                chain.from_iterable(agent_metrics(run.result) for run in material.runs)
-            ),
+            averages=averages,
             # Only the first facts: results.json has the memory ledger of each.
             needles=needle_rows(row.result for row in material.rows)[:2_000],
             first_rows=FIRST_ROWS,
@@ -444,6 +434,14 @@ def render_sections(title: str, about: str, sections: Sequence[Section]) -> byte
         policy=content_policy(style, ""),
     )
     return page.encode()
+
+
+def _first_shown(material: Material, parcels: Parcels, series: int) -> int | None:
+    """Return the first conversation of a series whose course is on the page."""
+    for conversation in material.conversations:
+        if conversation.series == series and conversation.key in parcels.lines:
+            return conversation.key
+    return None
 
 
 def _first_compared(material: Material) -> tuple[int, int]:

@@ -50,9 +50,9 @@ class Grid(NamedTuple):
 
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
-    by_place = {
-        (series.agent, series.column.span_label): series for series in material.series
-    }
+    by_place: dict[tuple[str, str], ResultSeries] = {}
+    for series in material.series:
+        by_place[series.agent, series.column.span_label] = series
     # Unranked agents, such as controls, come below the ranked ones.
     ranked = [series.agent for series in material.ranked]
     rows = []
@@ -91,9 +91,9 @@ def figure_table(material: Material) -> FigureTable:
     """Return the table of figures of all series."""
     columns = [series.column for series in material.series]
     figures = shown_figures(columns, "html")
-    rows: list[tuple[ResultSeries, list[FigureCell]]] = [
-        (series, []) for series in material.series
-    ]
+    rows: list[tuple[ResultSeries, list[FigureCell]]] = []
+    for series in material.series:
+        rows.append((series, []))
     for figure in figures:
         texts = figure.cells(columns)
         sort_key = figure.order or figure.value
@@ -127,10 +127,10 @@ def by_gap(material: Material) -> Grid | None:
         return None
     rows = []
     for agent in material.agents:
-        cells = [
-            _gap_cell(agent, gap_class, scores.get((agent, gap_class), ()))
-            for gap_class in classes
-        ]
+        cells: list[Shaded | None] = []
+        for gap_class in classes:
+            gap_scores = scores.get((agent, gap_class), ())
+            cells.append(_gap_cell(agent, gap_class, gap_scores))
         rows.append((agent, cells))
     return Grid([_gap_label(gap_class) for gap_class in classes], rows)
 
@@ -212,22 +212,21 @@ def breaking_points(material: Material, shown_keys: Collection[int]) -> list[Bre
     def order_on_screen(agent: str) -> tuple[bool, int]:
         return agent not in tested, [*ranked, agent].index(agent)
 
-    agents = sorted(material.agents, key=order_on_screen)
-    return [
-        _agent_breaks(material, agent, shown_keys, tested=agent in tested)
-        for agent in agents
-    ]
+    breaks: list[Breaks] = []
+    for agent in sorted(material.agents, key=order_on_screen):
+        is_tested = agent in tested
+        breaks.append(_agent_breaks(material, agent, shown_keys, tested=is_tested))
+    return breaks
 
 
 def _agent_breaks(
     material: Material, agent: str, shown_keys: Collection[int], *, tested: bool
 ) -> Breaks:
     """Return where one agent breaks."""
-    by_span = {
-        series.column.span_label: series
-        for series in material.series
-        if series.agent == agent
-    }
+    by_span: dict[str, ResultSeries] = {}
+    for agent_series in material.series:
+        if agent_series.agent == agent:
+            by_span[agent_series.column.span_label] = agent_series
     spans = [span for span in material.spans if span in by_span]
     series = [by_span[span] for span in spans]
     scenarios = _scenario_rows(material, series, shown_keys)
@@ -372,28 +371,24 @@ def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | Non
     """Return the baseline of a series at the same span, or None if there is none."""
     comparison = material.comparison(series.run)
     column = series.column
-    at_same_span = [
-        candidate
-        for candidate in material.series_at(column.span_label)
-        if candidate.run != series.run
-    ]
-    compared = [
-        candidate
-        for candidate in at_same_span
-        if f"run {material.runs[candidate.run].result.run_id}"
-        == comparison.get("before")
-    ]
+    at_same_span: list[ResultSeries] = []
+    compared: list[ResultSeries] = []
+    for candidate in material.series_at(column.span_label):
+        if candidate.run != series.run:
+            at_same_span.append(candidate)
+            run_id = material.runs[candidate.run].result.run_id
+            if f"run {run_id}" == comparison.get("before"):
+                compared.append(candidate)
     agent = comparison.get("before_agent") or column.agent
-    candidates = [
-        *[candidate for candidate in compared if candidate.column.agent == agent],
-        *compared,
-        *[
-            candidate
-            for candidate in at_same_span
-            if candidate.column.agent == column.agent
-        ],
-    ]
-    return candidates[0] if candidates else None
+    for candidate in compared:
+        if candidate.column.agent == agent:
+            return candidate
+    if compared:
+        return compared[0]
+    for candidate in at_same_span:
+        if candidate.column.agent == column.agent:
+            return candidate
+    return None
 
 
 # --- Depth: how the score depends on the position of the needle in the conversation.
@@ -486,10 +481,10 @@ def depth_maps(
             continue
         rows = []
         for band in range(BANDS):
-            cells = [
-                _depth_cell(by_square.get((agent, length, band), ()), shown_keys)
-                for length in lengths
-            ]
+            cells: list[Shaded | None] = []
+            for length in lengths:
+                spots = by_square.get((agent, length, band), [])
+                cells.append(_depth_cell(spots, shown_keys))
             rows.append((band_label(band), cells))
         maps.append((agent, Grid(heads, rows)))
     return maps

@@ -332,9 +332,10 @@ _TOGETHER = 8
 
 def _draw_curve(part: SubFigure, content: Curve) -> None:
     # Isolated examples have no length, so they are placed before the others.
-    x_by_span: dict[int | None, float] = {
-        span: log2(span) for span in content.spans if span
-    }
+    x_by_span: dict[int | None, float] = {}
+    for span in content.spans:
+        if span:
+            x_by_span[span] = log2(span)
     places = sorted(x_by_span.values())
     step = min((later - earlier for earlier, later in pairwise(places)), default=1.0)
     if None in content.spans:
@@ -352,9 +353,9 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
             entries = [*_beside_each_other(axes, tested, x_by_span, step), *beside]
         else:
             grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
-            pale = [
-                _draw_line(axes, line, x_by_span, bars=False, **grey) for line in tested
-            ]
+            pale: list[Any] = []
+            for line in tested:
+                pale.append(_draw_line(axes, line, x_by_span, bars=False, **grey))
             handle = _draw_line(
                 axes, tested[number], x_by_span, color=_COLOURS[0], marker="o", zorder=4
             )
@@ -381,10 +382,8 @@ def _beside_each_other(
     apart = min(0.3 / max(len(lines), 1), 0.06) * step
     drawn = []
     for number, line in enumerate(lines):
-        moved = {
-            span: x + (number - (len(lines) - 1) / 2) * apart
-            for span, x in x_by_span.items()
-        }
+        offset = (number - (len(lines) - 1) / 2) * apart
+        moved = {span: x + offset for span, x in x_by_span.items()}
         dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
         look: dict[str, Any] = {
             "color": _COLOURS[number],
@@ -393,10 +392,8 @@ def _beside_each_other(
         }
         handle = _draw_line(axes, line, moved, zorder=4, **look)
         drawn.append((line.spots[-1].score, handle, line.agent))
-    return [
-        (handle, agent)
-        for _, handle, agent in sorted(drawn, key=lambda entry: -entry[0])
-    ]
+    drawn.sort(key=lambda entry: -entry[0])
+    return [(handle, agent) for _, handle, agent in drawn]
 
 
 def _draw_references(
@@ -628,20 +625,17 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
 # --- One conversation.
 
 
-def _draw_timeline(part: SubFigure, content: Timeline) -> None:
-    axes = part.add_subplot()
-    lanes = len(content.lanes)
-    went = [(lane, extent) for lane, extent in enumerate(content.extent) if extent]
-    outlines = [
-        [
-            (begin, lane - 0.38),
-            (end, lane - 0.38),
-            (end, lane + 0.38),
-            (begin, lane + 0.38),
-        ]
-        for lane, (begin, end) in went
-    ]
-    fills = [_score_colour(content.lanes[lane][1]) for lane, _ in went]
+def _draw_lanes(axes: Any, content: Timeline) -> None:
+    """Draw each lane from its begin to its end, and lines from what was told to the question about it."""
+    outlines: list[list[tuple[float, float]]] = []
+    fills = []
+    for lane, extent in enumerate(content.extent):
+        if extent:
+            begin, end = extent
+            top = lane - 0.38
+            bottom = lane + 0.38
+            outlines.append([(begin, top), (end, top), (end, bottom), (begin, bottom)])
+            fills.append(_score_colour(content.lanes[lane][1]))
     look: dict[str, Any] = {
         "edgecolors": _GREY,
         "linewidths": 0.5,
@@ -649,10 +643,16 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
         "zorder": 1,
     }
     axes.add_collection(PolyCollection(outlines, facecolors=fills, **look))
-    links = [
-        [(telling, lane), (question, lane)] for lane, telling, question in content.links
-    ]
+    links: list[list[tuple[float, float]]] = []
+    for lane, telling, question in content.links:
+        links.append([(telling, lane), (question, lane)])
     axes.add_collection(LineCollection(links, colors=_INK, linewidths=0.7, zorder=2))
+
+
+def _draw_timeline(part: SubFigure, content: Timeline) -> None:
+    axes = part.add_subplot()
+    lanes = len(content.lanes)
+    _draw_lanes(axes, content)
     telling = [mark for mark in content.marks if mark.lane < 0]
     axes.broken_barh(
         [(mark.start, mark.tokens) for mark in telling],
@@ -667,14 +667,18 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
             [mark.start for mark in marks], [mark.lane for mark in marks], **style
         )
 
-    marks = [
-        mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"
-    ]
+    marks: list[ExchangeMark] = []
+    questions: dict[str, list[ExchangeMark]] = {}
+    for mark in content.marks:
+        if mark.kind == "question":
+            credit = _credit_label(content.lanes[mark.lane][1])
+            questions.setdefault(credit, []).append(mark)
+        elif mark.lane >= 0:
+            marks.append(mark)
     told_dots = dots(
         marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said"
     )
     entries: list[tuple[Any, str]] = [(told_dots, "said")]
-    questions = [mark for mark in content.marks if mark.kind == "question"]
     kinds = {
         "full marks": "o",
         "partial credit": "D",
@@ -683,20 +687,16 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     }
 
     for name, marker in kinds.items():
-        question = [
-            mark
-            for mark in questions
-            if _credit_label(content.lanes[mark.lane][1]) == name
-        ]
-        if question:
-            look = {
+        asked = questions.get(name)
+        if asked:
+            look: dict[str, Any] = {
                 "s": size * 1.4,
-                "c": [_score_colour(content.lanes[mark.lane][1]) for mark in question],
+                "c": [_score_colour(content.lanes[mark.lane][1]) for mark in asked],
                 "edgecolors": _INK,
                 "linewidths": 0.6,
                 "zorder": 4,
             }
-            entries.append((dots(question, marker=marker, **look), f"question: {name}"))
+            entries.append((dots(asked, marker=marker, **look), f"question: {name}"))
     for jump in content.jumps:
         axes.axvline(
             jump, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5

@@ -30,7 +30,7 @@ from pytest_ltm.figures.statistics.frontier import (
 from pytest_ltm.figures.statistics.paired_comparison import Comparison
 from pytest_ltm.figures.statistics.totals import group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text
-from pytest_ltm.gate.changes import Changes
+from pytest_ltm.gate.changes import Change, Changes
 from pytest_ltm.reports.agent_sentences import agents_under_test
 from pytest_ltm.reports.html.details import timeline_json as lanes_of
 from pytest_ltm.reports.html.report_data import (
@@ -204,21 +204,24 @@ def chosen_material(
     labels = {series.column.agent for series in all_material.series}
     _check_names("agent", agents, labels)
     _check_names("memory span", spans, set(all_material.spans))
-    series = tuple(
-        part
-        for part in all_material.series
-        if part.column.agent in (agents or labels)
-        and part.column.span_label in (spans or all_material.spans)
-    )
-    if not series:
+    chosen: list[ResultSeries] = []
+    for series in all_material.series:
+        column = series.column
+        has_agent = column.agent in (agents or labels)
+        if has_agent and column.span_label in (spans or all_material.spans):
+            chosen.append(series)
+    if not chosen:
         raise LtmError("no run has these agents at these memory spans")
-    keys = {part.key for part in series}
-    conversations = tuple(
-        conversation
-        for conversation in all_material.conversations
-        if conversation.series in keys
+    keys = {series.key for series in chosen}
+    conversations: list[ConversationEntry] = []
+    for conversation in all_material.conversations:
+        if conversation.series in keys:
+            conversations.append(conversation)
+    return Material(
+        runs=all_material.runs,
+        series=tuple(chosen),
+        conversations=tuple(conversations),
     )
-    return Material(runs=all_material.runs, series=series, conversations=conversations)
 
 
 def _check_names(kind: str, names: Sequence[str], existing: Collection[str]) -> None:
@@ -250,11 +253,10 @@ def accuracy_curves(material: Material) -> Curve:
             )
         )
     lines.sort(key=lambda line: line.reference)
-    cheats = {
-        conversation.series
-        for conversation in material.conversations
-        if conversation.folder.result.is_cheat
-    }
+    cheats: set[int] = set()
+    for conversation in material.conversations:
+        if conversation.folder.result.is_cheat:
+            cheats.add(conversation.series)
     # Cheating takes no memory, so its score belongs to the floor and not to the
     # ceiling.
     floor = []
@@ -400,10 +402,9 @@ def _frontier_steps(spots: Sequence[FrontierSpot]) -> tuple[CostPoint, ...]:
 def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
     names = scenario_names(series.column for series in material.series)
-    cells = {
-        (series.agent, series.column.span_label): series.column.cells
-        for series in material.series
-    }
+    cells = {}
+    for series in material.series:
+        cells[series.agent, series.column.span_label] = series.column.cells
     panels = []
     for agent in material.agents:
         by_span = [cells.get((agent, span), {}) for span in material.spans]
@@ -587,10 +588,10 @@ def _share_spots(material: Material) -> list[_Placed]:
         record = conversation.folder.record()
         if record:
             starts |= asked_at(conversation.rows, record)
-    return [
-        (spot.agent, spot.length, spot.band, spot.score)
-        for spot in depth_spots(material, starts)
-    ]
+    placed: list[_Placed] = []
+    for spot in depth_spots(material, starts):
+        placed.append((spot.agent, spot.length, spot.band, spot.score))
+    return placed
 
 
 # --- One conversation.
@@ -635,11 +636,11 @@ def _make_timeline(
         lane_of[number] = lane
     # If the journal was truncated, results may refer to exchanges that it no longer
     # contains.
-    links = [
-        (lane_of[asking], ends_of_telling[telling], starts[asking])
-        for telling, asking, *_ in drawn["links"]
-        if telling in starts and asking in starts
-    ]
+    links: list[tuple[int, int, int]] = []
+    for telling, asking, *_ in drawn["links"]:
+        if telling in starts and asking in starts:
+            link = (lane_of[asking], ends_of_telling[telling], starts[asking])
+            links.append(link)
     unscored = sum(score is None for _, score in lanes)
     notes = [f"{pluralize(unscored, 'example')} without a score."] if unscored else []
     return Timeline(
@@ -671,11 +672,10 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 
     LtmError if no example has a score on both sides.
     """
-    scored = [
-        change
-        for change in changes.changes
-        if change.level and (not spans or change.span_label in spans)
-    ]
+    scored: list[Change] = []
+    for change in changes.changes:
+        if change.level and (not spans or change.span_label in spans):
+            scored.append(change)
     if not scored:
         raise LtmError(
             "no example has a score on both sides, so there is no difference to draw"
