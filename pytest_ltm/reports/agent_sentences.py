@@ -173,11 +173,10 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
     best = max(_lead(column) for column in remembering)
     # An agent remembers up to the span where it keeps this share of its best lead over
     # guessing.
-    reached = max(
-        place
-        for place, column in enumerate(columns)
-        if column in remembering and _lead(column) >= 0.5 * best
-    )
+    reached = 0
+    for place, column in enumerate(columns):
+        if column in remembering and _lead(column) >= 0.5 * best:
+            reached = place
     last = columns[reached]
     beyond_columns = columns[reached + 1 :]
     if max(guessing_test(column).share for column in remembering) < _REMEMBERS:
@@ -273,17 +272,15 @@ def _losses_sentence(sides: Sequence[Placed]) -> str:
         return f"weakest in {_name_some(losses[0])}"
     # Compared with the shortest span: a scenario that was weak there was not lost to
     # distance.
-    means = {
-        name: cell.mean
-        for name, cell in columns[0].cells.items()
-        if cell.mean is not None
-    }
-    for of in losses[1:]:
-        fallen = [
-            (name, mean - means[name])
-            for name, mean in of
-            if means.get(name, 0.0) - mean > 1 - FULL_MARKS
-        ]
+    means: dict[str, float] = {}
+    for name, cell in columns[0].cells.items():
+        if cell.mean is not None:
+            means[name] = cell.mean
+    for weak_scenarios in losses[1:]:
+        fallen: list[tuple[str, float]] = []
+        for name, mean in weak_scenarios:
+            if means.get(name, 0.0) - mean > 1 - FULL_MARKS:
+                fallen.append((name, mean - means[name]))
         if fallen:
             return f"loses {_name_some(sorted(fallen, key=lambda pair: (pair[1], pair[0])))} first"
     return ""
@@ -328,18 +325,16 @@ def run_sentences(
 ) -> list[str]:
     """Return a sentence on each agent of a run; `compared` is the comparison with a baseline, if any."""
     sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
-    return [
-        one_line(sentence.sentence)
-        for sentence in agent_sentences_for(sides, baseline_standings(compared or {}))
-    ]
+    sentences = agent_sentences_for(sides, baseline_standings(compared or {}))
+    return [one_line(sentence.sentence) for sentence in sentences]
 
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios below full marks with their mean scores, worst first."""
-    means = [(name, cell.mean) for name, cell in column.cells.items()]
-    losses = [
-        (name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS
-    ]
+    losses: list[tuple[str, float]] = []
+    for name, cell in column.cells.items():
+        if cell.mean is not None and cell.mean < FULL_MARKS:
+            losses.append((name, cell.mean))
     return sorted(losses, key=lambda pair: (pair[1], pair[0]))
 
 

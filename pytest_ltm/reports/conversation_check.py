@@ -164,11 +164,10 @@ def _plan_file_differences(
 
 def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
     """Return the definition files that differ from the plan, of which they are copies for readers."""
-    planned = {
-        f"{example.scenario}/{example.example}": example.definition
-        for example in plan.examples
-        if example.definition is not None
-    }
+    planned = {}
+    for example in plan.examples:
+        if example.definition is not None:
+            planned[f"{example.scenario}/{example.example}"] = example.definition
     filed: dict[str, Path] = {}
     for path in (folder / "definitions").glob("*/*.def.json"):
         name = path.name.removesuffix(".def.json")
@@ -211,14 +210,14 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
         return []
     timings, problem = load_all_timings(path)
     texts = [problem.partition(": ")[2]] if problem else []
-    counts = Counter(
-        timing.exchange for timing in timings if isinstance(timing, ReplyTime)
-    )
-    repeated = [
-        f"{number} ({count} times)"
-        for number, count in sorted(counts.items())
-        if count > 1
-    ]
+    counts = Counter[int]()
+    for timing in timings:
+        if isinstance(timing, ReplyTime):
+            counts[timing.exchange] += 1
+    repeated: list[str] = []
+    for number, count in sorted(counts.items()):
+        if count > 1:
+            repeated.append(f"{number} ({count} times)")
     if repeated:
         numbers = ", ".join(repeated[:MOST_DIFFERENCES])
         texts.append(
@@ -244,11 +243,10 @@ def _disorder_of_times(
     timings: Sequence[Timing], record: ConversationRecord
 ) -> Iterator[str]:
     """Yield errors in the timings of a conversation played in one go, where exchanges must be in order."""
-    timed = [
-        timing.exchange
-        for timing in timings
-        if isinstance(timing, (ReplyTime, TellTime))
-    ]
+    timed: list[int] = []
+    for timing in timings:
+        if isinstance(timing, (ReplyTime, TellTime)):
+            timed.append(timing.exchange)
     untimed = record.replies.keys() - timed
     if timed and untimed:
         yield f"it does not time {pluralize(len(untimed), 'reply')} of the journal"

@@ -130,9 +130,9 @@ class Past(Struct, frozen=True, kw_only=True):
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, shortest first, isolated last."""
-        lengths = {
-            standing.span_label: standing.span or inf for standing in self.standings
-        }
+        lengths: dict[str, float] = {}
+        for standing in self.standings:
+            lengths[standing.span_label] = standing.span or inf
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
 
@@ -167,13 +167,9 @@ def read_past(path: Path) -> Past:
         return structs.replace(
             damaged, why=one_line(_error_without_folder(error, path))
         )
-    ends = [
-        conversation.ended
-        for conversation in summary.conversations
-        if conversation.ended != "complete"
-    ]
+    ends = {conversation.ended for conversation in summary.conversations}
     state: State = "finished"
-    if ends:
+    if not ends <= {"complete"}:
         state = "in progress" if _is_written(path) else "interrupted"
     gate = summary.gate.state if summary.gate else ""
     if summary.gate and summary.gate.sentence.startswith("gate: regressed"):
@@ -330,6 +326,9 @@ def _read_summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
+_CAUSES_OF_LOSS = frozenset({"agent", "evaluator", "judge", "user", "not reached"})
+
+
 def _make_standings(
     summary: _Summary, *, complete: bool = True
 ) -> tuple[HistoricalScore, ...]:
@@ -352,16 +351,17 @@ def _make_standings(
         guessing = compare_with_guessing(
             (low or 0.0) / (full or 1), result.scenarios.values()
         )
-        scored_rows = [
-            ScoredRow(
+        scored_rows: list[ScoredRow] = []
+        for row in rows:
+            scored_row = ScoredRow(
                 span_label=result.span_label,
                 scenario=row.scenario,
                 example=row.example,
                 trial=row.trial,
                 score=row.score,
             )
-            for row in rows
-        ]
+            scored_rows.append(scored_row)
+        lost = [row for row in rows if row.cause in _CAUSES_OF_LOSS]
         standing = HistoricalScore(
             **fields_of(result, "agent", "span_label", "span", "cost_usd"),
             low=low,
@@ -372,10 +372,7 @@ def _make_standings(
             own=not any(_is_bundled(item.agent_spec) for item in conversations),
             complete=complete
             and all(item.ended == "complete" for item in conversations),
-            lost=sum(
-                row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
-                for row in rows
-            ),
+            lost=len(lost),
             rows=tuple(scored_rows),
         )
         standings.append(standing)

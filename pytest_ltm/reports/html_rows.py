@@ -84,22 +84,20 @@ def example_transcript(
     score = verdict_text(result, "none")
     if result.scored:
         score += f" (passes at {result.threshold:.2f})"
+    checks = [f"{shown_state(check)}: {check.label}" for check in result.checks]
     facts = {
         "score": score,
         "why": result.reason,
-        "checks": "; ".join(
-            f"{shown_state(check)}: {check.label}" for check in result.checks
-        ),
+        "checks": "; ".join(checks),
         "decided by": result.evidence,
         "expected": expected,
         "rule": result.rule,
         "answer given": result.questions[-1].answer if result.questions else "",
     }
-    rows = "".join(
-        f"<dt>{name}</dt><dd>{_html_text(value)}</dd>"
-        for name, value in facts.items()
-        if value
-    )
+    rows = ""
+    for name, value in facts.items():
+        if value:
+            rows += f"<dt>{name}</dt><dd>{_html_text(value)}</dd>"
     parts = [f'<dl class="ltm-verdict">{rows}</dl>']
     former: Exchange | None = None
     for exchange in exchanges:

@@ -138,12 +138,10 @@ class Progress:
             self._last = stopwatch_seconds()
             if self.is_live:
                 name = str(played.inputs.place.conversation)
-                scores = [
-                    result.score
-                    for result in played.results.values()
-                    if result.score is not None
-                ]
+                results = [result.score for result in played.results.values()]
+                scores = [score for score in results if score is not None]
                 lanes = played.conversation.lanes
+                begun_lanes = [lane for lane in lanes if lane.start is not None]
                 place = played.inputs.place
                 planned = [body.known for body in played.bodies.values()]
                 state = {
@@ -156,9 +154,7 @@ class Progress:
                     "target_tokens": expected_tokens(planned, {place.span: played.span})
                     if played.span
                     else 0,
-                    "in_progress": sum(
-                        lane.start is not None and not lane.ended for lane in lanes
-                    ),
+                    "in_progress": sum(not lane.ended for lane in begun_lanes),
                     "done": len(played.results),
                     "total": len(lanes),
                     "score_sum": sum(scores),
@@ -191,10 +187,8 @@ class Progress:
             return
         board = self._board = self._board or Board(self._writer)
         limit = max(shutil.get_terminal_size().lines - ROOM, 1)
-        lines = [
-            progress_line(**state, width=board.width)
-            for _, state in sorted(self._states.items())
-        ]
+        states = [state for _, state in sorted(self._states.items())]
+        lines = [progress_line(**state, width=board.width) for state in states]
         hidden_count = max(len(lines) - limit, 0) + self._unbegun
         shown_lines = lines[:limit]
         if hidden_count:

@@ -93,9 +93,9 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterato
 def _verdict_differences(
     row: ScenarioResult, verdict: events.VerdictRecorded
 ) -> Iterator[str]:
-    pairs: dict[str, tuple[object, object]] = {
-        name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
-    }
+    pairs: dict[str, tuple[object, object]] = {}
+    for name in _OF_VERDICT:
+        pairs[name] = (getattr(row, name), getattr(verdict, name))
     checks = []
     for check in row.checks:
         checks.append((check.label, None if check.open else check.ok))

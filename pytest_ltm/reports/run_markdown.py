@@ -39,10 +39,8 @@ def run_markdown(
     section_parts = list(chain.from_iterable(map(_section_markdown, sections)))
     if not columns:
         return "\n\n".join([*parts, *section_parts, "No conversation was held."]) + "\n"
-    parts += [
-        f"**{markdown_text(sentence)}**"
-        for sentence in (*sentences, *leading_sentences(run))
-    ]
+    sentences = (*sentences, *leading_sentences(run))
+    parts += [f"**{markdown_text(sentence)}**" for sentence in sentences]
     figures = shown_figures(columns, "markdown")
     labels = [column.label for column in columns]
     heads = [run.suite, *(figure.heading(columns) for figure in figures)]
@@ -86,13 +84,11 @@ def run_markdown(
 
 def _section_markdown(section: Section) -> list[str]:
     parts = [f"### {markdown_text(section.title)}"] if section.title else []
-    tables = [
-        folded_section(
-            markdown_text(table.title), markdown_table(table.columns, table.rows)
-        )
-        for table in section_tables(section)
-    ]
-    return [*parts, *section.details, *bullet_list(section.sentences), *tables]
+    parts += [*section.details, *bullet_list(section.sentences)]
+    for table in section_tables(section):
+        text = markdown_table(table.columns, table.rows)
+        parts.append(folded_section(markdown_text(table.title), text))
+    return parts
 
 
 def add_to_step_summary(page: str) -> str:

@@ -331,10 +331,10 @@ class Boundary:
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Sanitize captured output before other plugins read it, and the output that they add."""
-        item._report_sections[:] = [
-            (when, _clean_text(name), _clean_text(text))
-            for when, name, text in item._report_sections
-        ]
+        sections: list[tuple[str, str, str]] = []
+        for when, name, text in item._report_sections:
+            sections.append((when, _clean_text(name), _clean_text(text)))
+        item._report_sections[:] = sections
         return _clean_report((yield))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -398,9 +398,10 @@ _DEEPEST = 12
 
 
 def _clean_report(report: AnyReport) -> AnyReport:
-    report.sections[:] = [
-        (_clean_text(name), _clean_text(text)) for name, text in report.sections
-    ]
+    sections: list[tuple[str, str]] = []
+    for name, text in report.sections:
+        sections.append((_clean_text(name), _clean_text(text)))
+    report.sections[:] = sections
     for name in ("user_properties", "wasxfail"):
         content = getattr(report, name, None)
         if content and not _are_clean(content):
@@ -415,14 +416,13 @@ def _clean_report(report: AnyReport) -> AnyReport:
 def _are_clean(content: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, checked all at once, are clean; False for any other values."""
     pairs = [(content, "")] if isinstance(content, str) else content
-    parts = [
-        part
-        for part in chain.from_iterable(pairs)
-        if not isinstance(part, (int, float, NoneType))
-    ]
-    if not all(isinstance(part, str) for part in parts):
-        return False
-    text = "\n".join(map(str, parts))
+    texts: list[str] = []
+    for part in chain.from_iterable(pairs):
+        if isinstance(part, str):
+            texts.append(part)
+        elif not isinstance(part, (int, float, NoneType)):
+            return False
+    text = "\n".join(texts)
     return _clean_text(text) == text
 
 

@@ -79,9 +79,7 @@ def summary_json(
         "effective_spans": spans_json(run),
         **{name: value for name, value in added.items() if name in ADDED},
         "prechecks": to_record(run.prechecks),
-        "conversations": [
-            _conversation_json(conversation) for conversation in run.conversations
-        ],
+        "conversations": list(map(_conversation_json, run.conversations)),
         "notices": list(run.notices),
         **({"trust": run.trust} if run.trust else {}),
         "metrics": read_definitions(),
@@ -116,11 +114,10 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
     Values that the results lack (versions, seed, plan, wall times) are kept.
     """
     # The results lack their own origin, so it must survive an amendment.
-    origin: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
-        name: summary[name]
-        for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds")
-        if name in summary
-    }
+    origin: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}}
+    for name in ("pytest_ltm_version", "seed", "plan", "wall_seconds"):
+        if name in summary:
+            origin[name] = summary[name]
     added = {name: summary[name] for name in ADDED if name in summary}
     return summary_json(run, **origin, added=added)
 

@@ -83,9 +83,8 @@ def _unplayed_conversations(
     run: LoadedRun, settings: Mapping[str, Any]
 ) -> Iterator[Discrepancy]:
     """Yield the conversations that a run asked for but lacks."""
-    played = {
-        conversation.result.name.planned_name for conversation in run.conversations
-    }
+    names = [conversation.result.name for conversation in run.conversations]
+    played = {name.planned_name for name in names}
     agents = settings.get("agents", {})
     spans = settings.get("spans", {})
     trials = range(settings.get("trials") or 1)
@@ -107,10 +106,9 @@ def _setting_pairs(
     judge = str(plan.get("judge")).partition(" (")[0]
     agents = settings.get("agents", {})
     spans = settings.get("spans", {})
-    pairs: dict[str, tuple[object, object]] = {
-        setting: (settings.get(setting), plan.get(setting))
-        for setting in ("seed", "tokenizer", "scoring", "time")
-    }
+    pairs: dict[str, tuple[object, object]] = {}
+    for setting in ("seed", "tokenizer", "scoring", "time"):
+        pairs[setting] = (settings.get(setting), plan.get(setting))
     pairs["judge"] = (settings.get("judge"), judge)
     pairs["trial"] = (name.trial, str(plan.get("trial")))
     pairs["spans"] = (spans.get(name.span), plan.get("span"))
@@ -127,10 +125,8 @@ def check_listing(run: LoadedRun) -> Iterator[Discrepancy]:
     for entry in run.summary.get("conversations", ()):
         parts = [str(entry.get(part)) for part in ("agent", "span_label", "trial")]
         name = "~".join(parts)
-        is_there = any(
-            folder == name or folder.startswith(f"{name}~") for folder in folders
-        )
-        if not is_there:
+        has_variants = any(folder.startswith(f"{name}~") for folder in folders)
+        if name not in folders and not has_variants:
             problem = f"it lists the conversation {name}, which is not there"
             yield Discrepancy(SUMMARY, problem)
 
@@ -216,9 +212,9 @@ def _list_differences(
     if len(filed) != len(rewritten):
         yield _difference_text(path, filed, rewritten)
         return
-    filed_entries = {
-        _entry_label(entry, number): entry for number, entry in enumerate(filed)
-    }
+    filed_entries: dict[str, object] = {}
+    for number, entry in enumerate(filed):
+        filed_entries[_entry_label(entry, number)] = entry
     for number, entry in enumerate(rewritten):
         label = _entry_label(entry, number)
         yield from _value_differences(

@@ -134,11 +134,12 @@ def _where_lost(rows: Sequence[ScenarioResult]) -> str:
 def reasons_told(run: RunResult) -> frozenset[str]:
     """Return the reasons that `missing_lines` shows in full."""
     listed = [group[0].reason for group in _unscored_groups(run)[:MOST_REASONS]]
-    return frozenset(
-        reason
-        for reason in listed
-        if shorten_text(one_line(reason), _REASON) == one_line(reason)
-    )
+    in_full: set[str] = set()
+    for reason in listed:
+        line = one_line(reason)
+        if shorten_text(line, _REASON) == line:
+            in_full.add(reason)
+    return frozenset(in_full)
 
 
 def first_reason(run: RunResult) -> str:
@@ -290,14 +291,11 @@ def _notice_lines(run: RunResult, width: int) -> list[str]:
 
 def _checksum_lines(run: RunResult) -> list[str]:
     """Return the last checksum of each journal."""
-    heads = {
-        conversation.name.folder: conversation.journal
-        for conversation in run.conversations
-        if conversation.journal
-    }
-    return [
-        f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()
-    ]
+    heads: dict[str, str] = {}
+    for conversation in run.conversations:
+        if conversation.journal:
+            heads[conversation.name.folder] = conversation.journal
+    return [f"last checksum of {one_line(name)}: {heads[name]}" for name in heads]
 
 
 def _table_lines(
@@ -341,9 +339,9 @@ def _folded_sentence(folded: Sequence[Column]) -> list[str]:
         return []
     parts = []
     for columns in group_by(folded, lambda column: column.agent).values():
-        shares = [
-            f"{column.share} at {one_line(column.span_label)}" for column in columns
-        ]
+        shares: list[str] = []
+        for column in columns:
+            shares.append(f"{column.share} at {one_line(column.span_label)}")
         parts.append(f"{one_line(columns[0].name)} {', '.join(shares)}")
     return [f"for comparison (-v shows their columns): {'; '.join(parts)}"]
 
@@ -437,11 +435,11 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
     room = max(len(_number_marks(text)) for text, _ in all_cells)
     aligned = []
     for row in rows:
-        cells = tuple(
-            (text + " " * (room - len(_number_marks(text))), style)
-            for text, style in row.cells
-        )
-        aligned.append(structs.replace(row, cells=cells))
+        cells: list[tuple[str, Style]] = []
+        for text, style in row.cells:
+            spaces = " " * (room - len(_number_marks(text)))
+            cells.append((text + spaces, style))
+        aligned.append(structs.replace(row, cells=tuple(cells)))
     heads = []
     for column in columns:
         mark = HAMPERED if column.hampered else ""

@@ -158,8 +158,9 @@ def of_run(past: Past) -> list[TrendPoint]:
 
     # Read only where two plans differ: it takes longer than everything else that a
     # trend reads of a run.
-    return [
-        TrendPoint(
+    points: list[TrendPoint] = []
+    for standing in past.standings:
+        point = TrendPoint(
             name=past.name,
             kind="run",
             at=past.at,
@@ -168,8 +169,8 @@ def of_run(past: Past) -> list[TrendPoint]:
             standing=standing,
             facts=read_facts,
         )
-        for standing in past.standings
-    ]
+        points.append(point)
+    return points
 
 
 def series_of(
@@ -179,12 +180,13 @@ def series_of(
 
     `agents`, `spans`: the labels to include; all if empty.
     """
-    chosen = [
-        point
-        for point in points
-        if (not agents or point.standing.agent in agents)
-        and (not spans or point.standing.span_label in spans)
-    ]
+    chosen: list[TrendPoint] = []
+    for point in points:
+        standing = point.standing
+        if agents and standing.agent not in agents:
+            continue
+        if not spans or standing.span_label in spans:
+            chosen.append(point)
     if not agents and any(point.standing.own for point in chosen):
         chosen = [point for point in chosen if point.standing.own]
     chosen.sort(key=_point_order)
@@ -202,10 +204,10 @@ def series_of(
             natural_sort_key(label),
         )
 
-    return tuple(
-        TrendSeries(*place, _segments(places[place]))
-        for place in sorted(places, key=place_order)
-    )
+    series: list[TrendSeries] = []
+    for place in sorted(places, key=place_order):
+        series.append(TrendSeries(*place, _segments(places[place])))
+    return tuple(series)
 
 
 def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
@@ -214,10 +216,10 @@ def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
     # The plan of the newest result comes last: a project that returns to an old plan
     # continues its segment.
     plans.sort(key=lambda plan_points: _point_order(plan_points[-1]))
-    return tuple(
-        TrendSegment(number, tuple(plan_points))
-        for number, plan_points in enumerate(plans, start=1)
-    )
+    segments: list[TrendSegment] = []
+    for number, plan_points in enumerate(plans, start=1):
+        segments.append(TrendSegment(number, tuple(plan_points)))
+    return tuple(segments)
 
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:

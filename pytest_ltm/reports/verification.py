@@ -55,9 +55,7 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
 
 
 def _check_conversations(run: LoadedRun) -> list[Discrepancy]:
-    recorded = {
-        conversation.path: conversation.recorded for conversation in run.conversations
-    }
+    recorded = {folder.path: folder.recorded for folder in run.conversations}
     folders: set[Path] = set()
     for name in (JOURNAL, RESULTS, "plan.json"):
         folders.update(path.parent for path in run.path.glob(f"*/{name}"))
@@ -103,20 +101,20 @@ def _add_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
     marks = tuple(f"{DIFFERS}: {sentence}" for sentence in sentences)
     if not marks:
         return run
-    notices = [
-        notice for notice in run.result.notices if not notice.startswith(DIFFERS)
-    ]
+    notices: list[str] = []
+    for notice in run.result.notices:
+        if not notice.startswith(DIFFERS):
+            notices.append(notice)
     result = structs.replace(run.result, notices=(*marks, *notices))
     return structs.replace(run, result=result)
 
 
 def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
     """Yield the first discrepancies per file of a run, and how many more: one change has many effects."""
-    finished = [
-        discrepancy
-        for discrepancy in find_discrepancies(run)
-        if not discrepancy.unfinished
-    ]
+    finished: list[Discrepancy] = []
+    for discrepancy in find_discrepancies(run):
+        if not discrepancy.unfinished:
+            finished.append(discrepancy)
     by_place = group_by(finished, lambda discrepancy: discrepancy.place)
     for discrepancies in by_place.values():
         sentences = [str(discrepancy) for discrepancy in discrepancies[:_MOST_SHOWN]]

@@ -35,10 +35,9 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
     def write_instances(path: Path, part: RunSlice) -> None:
         # Deferred: reading the journals takes long, and another file may be in the way.
-        lines = (
-            json.dumps(for_library(row), ensure_ascii=False) + "\n"
-            for row in instance_rows(part)
-        )
+        lines: list[str] = []
+        for row in instance_rows(part):
+            lines.append(json.dumps(for_library(row), ensure_ascii=False) + "\n")
         write_output(path, for_file("".join(lines)))
 
     for part in run_slices(results):
@@ -188,10 +187,9 @@ def _talk(
     texts = []
     for exchange in exchanges:
         texts += [("user", exchange.message), ("assistant", exchange.reply)]
-    messages = [
-        {"turn_idx": turn, "role": role, "content": text}
-        for turn, (role, text) in enumerate(texts)
-    ]
+    messages: list[dict[str, Any]] = []
+    for turn, (role, text) in enumerate(texts):
+        messages.append({"turn_idx": turn, "role": role, "content": text})
     place = max(len(messages) - 1, 0)
     attribution = {
         "turn_idx": place,
@@ -222,9 +220,9 @@ def model_results(part: RunSlice) -> str:
     column = part.column
     quoted = json.dumps
     lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
-    values = {"mean score": column.accuracy} | {
-        name: cell.mean for name, cell in column.cells.items()
-    }
+    values = {"mean score": column.accuracy}
+    for name, cell in column.cells.items():
+        values[name] = cell.mean
     lines += [
         "  - task:",
         "      type: text-generation",

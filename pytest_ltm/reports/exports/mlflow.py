@@ -38,19 +38,19 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     # Querying a store that does not exist would create one.
     if (to / DATABASE).is_file():
         client, experiment = _open_store(to)
-        stored = {
-            run.data.tags.get(_TAG, "") for run in client.search_runs([experiment])
-        }
+        runs = client.search_runs([experiment])
+        stored = {run.data.tags.get(_TAG, "") for run in runs}
     rows = examples_of(results)
-    return [
-        ExportTarget(
+    targets: list[ExportTarget] = []
+    for part in run_slices(results):
+        target = ExportTarget(
             to,
             partial(_write_mlflow_run, part, rows(part)),
             escape_unprintable(part.name),
             part.id in stored,
         )
-        for part in run_slices(results)
-    ]
+        targets.append(target)
+    return targets
 
 
 def _open_store(store: Path) -> tuple[Any, str]:
@@ -87,23 +87,16 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     facts = part.facts()
     # MLflow has no nested values, so plan fields get names such as `plan/filler`.
     plan = {f"plan/{name}": value for name, value in facts.pop("plan").items()}
-    parameters = {
-        name: value
-        for name, value in for_library(facts | plan).items()
-        if value not in (None, "")
-    }
     texts = {}
-    for key, value in parameters.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        texts[mlflow_name(key)] = escape_unprintable(text)[:_LONGEST]
-    client.log_batch(
-        run,
-        metrics=[
-            entities.Metric(mlflow_name(key), figure, begin, 0)
-            for key, figure in part.figures().items()
-        ],
-        params=[entities.Param(key, text) for key, text in texts.items()],
-    )
+    for key, value in for_library(facts | plan).items():
+        if value not in (None, ""):
+            text = value if isinstance(value, str) else json.dumps(value)
+            texts[mlflow_name(key)] = escape_unprintable(text)[:_LONGEST]
+    metrics: list[Any] = []
+    for key, figure in part.figures().items():
+        metrics.append(entities.Metric(mlflow_name(key), figure, begin, 0))
+    params = [entities.Param(key, text) for key, text in texts.items()]
+    client.log_batch(run, metrics=metrics, params=params)
     client.log_table(run, examples, "examples.json")
     status = "FINISHED" if part.complete else "KILLED"
     client.set_terminated(run, status=status, end_time=end)

@@ -49,12 +49,10 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
         return
     # Files that belong together appear together.
     with build_folder(folders.pop()) as beside:
-        _write_each(
-            [
-                structs.replace(output, path=beside / output.path.name)
-                for output in outputs
-            ]
-        )
+        moved: list[ExportTarget] = []
+        for output in outputs:
+            moved.append(structs.replace(output, path=beside / output.path.name))
+        _write_each(moved)
 
 
 def _write_each(outputs: Sequence[ExportTarget]) -> None:

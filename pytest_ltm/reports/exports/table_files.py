@@ -65,9 +65,8 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     """Return the table of all agents of some runs; labels that several runs share are qualified."""
     run_columns: list[tuple[str, Column]] = []
     for run in runs:
-        run_columns += [
-            (run.result.run_id, column) for column in result_columns(run.result)
-        ]
+        for column in result_columns(run.result):
+            run_columns.append((run.result.run_id, column))
     labels = {(column.agent, run_id) for run_id, column in run_columns}
     run_counts = Counter(agent for agent, _ in labels)
     spans = {column.span_label: column.span or 0 for _, column in run_columns}
@@ -87,10 +86,9 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     parts.append(
         f"pytest-ltm {version('pytest-ltm')}" + (f", suite {suites}" if suites else "")
     )
-    rows = [
-        (agent, list(map(columns.get, ordered)))
-        for agent, columns in columns_by_agent.items()
-    ]
+    rows: list[tuple[str, list[Column | None]]] = []
+    for agent, columns in columns_by_agent.items():
+        rows.append((agent, list(map(columns.get, ordered))))
     return PaperTable(
         [one_line(span) for span in ordered], rows, "; ".join(parts) + "."
     )
@@ -163,12 +161,11 @@ def outputs(
         targets = {only: to}
     else:
         targets = {name: to / f"{name}.{kind}" for name in TABLES}
-    return [
-        ExportTarget(
-            path, partial(_write_table, kind=kind, table=getattr(results, name))
-        )
-        for name, path in targets.items()
-    ]
+    exports: list[ExportTarget] = []
+    for name, path in targets.items():
+        write = partial(_write_table, kind=kind, table=getattr(results, name))
+        exports.append(ExportTarget(path, write))
+    return exports
 
 
 def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
@@ -197,11 +194,11 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
             writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()
     else:
-        lines = (
-            json.dumps(record, ensure_ascii=False, default=_time_as_text)
-            for record in records
-        )
-        text = "".join(f"{escape_json_text(line)}\n" for line in lines)
+        lines: list[str] = []
+        for record in records:
+            line = json.dumps(record, ensure_ascii=False, default=_time_as_text)
+            lines.append(f"{escape_json_text(line)}\n")
+        text = "".join(lines)
     write_output(path, text.encode())
 
 

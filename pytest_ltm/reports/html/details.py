@@ -96,11 +96,10 @@ def metric_curves(
     metrics: Sequence[ExampleMetric],
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield name and values of each series of metrics numbered from 1, such as `lesson_1` and `lesson_2`."""
-    pairs = [
-        (match["curve"], int(match["place"]), metric.value)
-        for metric in metrics
-        if (match := _POINT.fullmatch(metric.name))
-    ]
+    pairs: list[tuple[str, int, float]] = []
+    for metric in metrics:
+        if match := _POINT.fullmatch(metric.name):
+            pairs.append((match["curve"], int(match["place"]), metric.value))
     for name, points in group_by(pairs, itemgetter(0)).items():
         values = {place: value for _, place, value in points if 0 <= value <= 1}
         if len(values) > 1 and sorted(values) == [*range(1, len(points) + 1)]:
@@ -142,10 +141,8 @@ def own_exchanges(
 
     `unanswered`: those of the record, which builds them on every access.
     """
-    by_number = {
-        exchange.number: exchange
-        for exchange in record.transcript.exchanges_of(result.id)
-    }
+    own = record.transcript.exchanges_of(result.id)
+    by_number = {exchange.number: exchange for exchange in own}
     for exchange in unanswered:
         if exchange.by == result.id:
             by_number[exchange.number] = exchange
@@ -198,11 +195,12 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     examples = plan.get("examples")
     if not isinstance(examples, list):
         return {}
-    return {
-        f"{example.get('scenario')}/{example.get('example')}": example.get("definition")
-        for example in examples
-        if isinstance(example, dict)
-    }
+    definitions: dict[str, Any] = {}
+    for example in examples:
+        if isinstance(example, dict):
+            key = f"{example.get('scenario')}/{example.get('example')}"
+            definitions[key] = example.get("definition")
+    return definitions
 
 
 def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
