@@ -71,11 +71,8 @@ def measure_company(
 
 def all_together() -> dict[str, Any]:
     """Return a suite of every scenario in these suites, one example of each."""
-    suites = [
-        yaml.safe_load(
-            (scenarios_folder() / f"{suite}{SUFFIX}").read_text(encoding="utf-8")
-        )
-        for suite in SUITES
-    ]
-    scenarios = [scenario for suite in suites for scenario in suite["scenarios"]]
+    scenarios: list[Any] = []
+    for suite in SUITES:
+        path = scenarios_folder() / f"{suite}{SUFFIX}"
+        scenarios += yaml.safe_load(path.read_text(encoding="utf-8"))["scenarios"]
     return {"name": "company", "version": 1, "examples": 1, "scenarios": scenarios}

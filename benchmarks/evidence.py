@@ -73,23 +73,19 @@ def longmemeval(data: Path, sample: int) -> Iterator[str]:
     drawn = f"&sample={sample}" if sample else ""
     found = _means(agents, [f"--ltm-suite=longmemeval?data={data}{drawn}"])
     columns = ["session_recall_all_5", "session_recall_all_10"]
-    yield from _table(
-        ["value", "key", "recall@5", "recall@10", "questions"],
-        (
-            [
-                value,
-                "value" if key == "value" else f"value + {key}",
-                *_cells(found[f"{value}_{key}"], columns),
-            ]
-            for value, key in LONGMEMEVAL
-        ),
-    )
+    rows = []
+    for value, key in LONGMEMEVAL:
+        keys = "value" if key == "value" else f"value + {key}"
+        rows.append([value, keys, *_cells(found[f"{value}_{key}"], columns)])
+    yield from _table(["value", "key", "recall@5", "recall@10", "questions"], rows)
 
 
 def locomo(data: Path) -> Iterator[str]:
     """Yield recall and F1 by unit and k, for questions asked alone and together; each unit is ingested once."""
     names = ("recall", "of sessions", "F1")
-    heads = [f"{name}, {way}" for way in QUESTIONS for name in names]
+    heads = []
+    for way in QUESTIONS:
+        heads += [f"{name}, {way}" for name in names]
     yield from _table(["unit", "k", *heads, "questions"], _locomo_rows(data))
 
 
@@ -97,21 +93,19 @@ def _locomo_rows(data: Path) -> Iterator[list[str]]:
     for unit, telling, preset, depths in LOCOMO:
         query = f"preset={preset}&window=400k&recent=0&reading.budget=390k&reading.k={','.join(map(str, depths))}"
         suite = f"--ltm-suite=locomo?data={data}&telling={telling}"
-        ways = [
-            _metrics_of([f"M=memory:rules?{query}"], [f"{suite}&questions={way}"])
-            for way in QUESTIONS
-        ]
+        ways = []
+        for way in QUESTIONS:
+            agents = [f"M=memory:rules?{query}"]
+            ways.append(_metrics_of(agents, [f"{suite}&questions={way}"]))
         for k in depths:
-            cells = [
-                _cells(found[f"M.k{k}"], ["recall", "recall_sessions", "f1"])
-                for found in ways
-            ]
-            yield [
-                unit,
-                str(k),
-                *(cell for way in cells for cell in way[:-1]),
-                cells[0][-1],
-            ]
+            cells = []
+            for found in ways:
+                names = ["recall", "recall_sessions", "f1"]
+                cells.append(_cells(found[f"M.k{k}"], names))
+            row = [unit, str(k)]
+            for way_cells in cells:
+                row += way_cells[:-1]
+            yield [*row, cells[0][-1]]
 
 
 def _means(

@@ -148,10 +148,10 @@ def _power(size: int, seed: int) -> Iterator[str]:
 def _by_rule(rules: Iterable[str], found: Sequence[Sequence[Tried]]) -> Iterator[str]:
     """Yield a line for each rule: how often it broke, among the comparisons that it could decide."""
     for rule in rules:
-        yield line(
-            f"  {RULES[rule]}",
-            [_rate(getattr(each, rule) for each in column) for column in found],
-        )
+        cells = []
+        for column in found:
+            cells.append(_rate(getattr(trial, rule) for trial in column))
+        yield line(f"  {RULES[rule]}", cells)
 
 
 def _rate(found: Iterable[bool | None]) -> str:
@@ -228,10 +228,9 @@ def power_by_collapses(size: int, seed: int) -> Iterator[str]:
     world = WORLDS[1]
     for forgotten, collapses in product(SEEN, SUPPOSED):
         drop = Drop(forgotten)
-        cells = [
-            _seen_and_told(world, trials, drop, collapses, size, seed)
-            for trials in TRIALS[2:]
-        ]
+        cells = []
+        for trials in TRIALS[2:]:
+            cells.append(_seen_and_told(world, trials, drop, collapses, size, seed))
         yield line(f"{-drop.true(world):.2f}, collapses {collapses:g}", cells)
 
 
@@ -256,34 +255,25 @@ def _detectable(size: int, seed: int) -> Iterator[str]:
     )
     for world in (WORLDS[1], WORLDS[3], TROUBLED):
         drops = [_average(world, trials, size, seed) for trials in TRIALS]
-        yield line(
-            world.name,
-            ["beyond all" if drop is None else f"{drop:.3f}" for drop in drops],
-        )
-        yield line(
-            "  seen",
-            [
-                _seen(world, *each, size, seed)
-                for each in zip(TRIALS, drops, strict=True)
-            ],
-        )
+        sizes = ["beyond all" if drop is None else f"{drop:.3f}" for drop in drops]
+        yield line(world.name, sizes)
+        seen = []
+        for trials, drop in zip(TRIALS, drops, strict=True):
+            seen.append(_seen(world, trials, drop, size, seed))
+        yield line("  seen", seen)
 
 
 def _average(world: World, trials: int, size: int, seed: int) -> float | None:
     """Return the mean detectable drop, undetectable counting as a total loss; None if larger than any possible drop."""
     chance = random.Random(f"detectable{seed}{world}{trials}")
-    few = range(max(50, size // 10))
-    found = [
-        compare_runs(
-            pairs(world, trials, Drop(0.2), chance),
-            rng=chance,
-            alpha=ALPHA,
-            draws=DRAWS,
-        )
-        for _ in few
-    ]
-    drop = fmean(1.0 if each.detectable is None else each.detectable for each in found)
-    return drop if drop <= -Drop(1.0).true(world) else None
+    detectable = []
+    for _ in range(max(50, size // 10)):
+        run = pairs(world, trials, Drop(0.2), chance)
+        comparison = compare_runs(run, rng=chance, alpha=ALPHA, draws=DRAWS)
+        drop = comparison.detectable
+        detectable.append(1.0 if drop is None else drop)
+    mean_drop = fmean(detectable)
+    return mean_drop if mean_drop <= -Drop(1.0).true(world) else None
 
 
 def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -> str:
@@ -291,13 +281,12 @@ def _seen(world: World, trials: int, loss: float | None, size: int, seed: int) -
         return "-"
     drop = Drop(loss / -Drop(1.0).true(world))
     chance = random.Random(f"seen{seed}{world}{trials}{drop}")
-    found = (
-        compare_runs(
-            pairs(world, trials, drop, chance), rng=chance, alpha=ALPHA, draws=DRAWS
-        )
-        for _ in range(size)
-    )
-    return share(sum(each.dropped_beyond_chance for each in found), size)
+    count = 0
+    for _ in range(size):
+        run = pairs(world, trials, drop, chance)
+        comparison = compare_runs(run, rng=chance, alpha=ALPHA, draws=DRAWS)
+        count += comparison.dropped_beyond_chance
+    return share(count, size)
 
 
 # --- coverage of the intervals
@@ -319,10 +308,10 @@ def coverage(size: int, seed: int) -> Iterator[str]:
         ("a tenth forgotten", DROPS[0][1], (*WORLDS[1::2], *HARD[:3])),
     ):
         for world in worlds:
-            held = [
-                _rate(one.held for one in tried(world, trials, drop, size, seed))
-                for trials in TRIALS
-            ]
+            held = []
+            for trials in TRIALS:
+                found = tried(world, trials, drop, size, seed)
+                held.append(_rate(trial.held for trial in found))
             yield line(f"{world.name}: {name}", held)
     yield from _rates(size, seed)
     yield from _far(size, seed)
@@ -342,34 +331,28 @@ def _rates(size: int, seed: int) -> Iterator[str]:
         held, plain = [], []
         for trials in TRIALS:
             chance = random.Random(f"rate{seed}{world}{trials}")
-            found = [
-                pass_rate(_rows(pairs(world, trials, Drop(), chance)))
-                for _ in range(size)
-            ]
-            held.append(_rate(_holds(each.interval, true) for each in found))
-            plain.append(
-                share(
-                    sum(
-                        true in wilson_interval(each.passed, each.of) for each in found
-                    ),
-                    size,
-                )
-            )
+            rates = []
+            for _ in range(size):
+                rates.append(pass_rate(_rows(pairs(world, trials, Drop(), chance))))
+            held.append(_rate(_holds(rate.interval, true) for rate in rates))
+            hits = sum(true in wilson_interval(rate.passed, rate.of) for rate in rates)
+            plain.append(share(hits, size))
         yield line(world.name, held)
         yield line("  Wilson's, taken as independent", plain)
 
 
 def _rows(found: Sequence[Pair]) -> list[ScoredRow]:
-    return [
-        ScoredRow(
+    rows = []
+    for pair in found:
+        row = ScoredRow(
             scenario=pair.scenario,
             example=pair.example,
             span_label="2k",
             trial=pair.trial,
             score=pair.before,
         )
-        for pair in found
-    ]
+        rows.append(row)
+    return rows
 
 
 def _far(size: int, seed: int) -> Iterator[str]:

@@ -44,11 +44,10 @@ def _command(words: Sequence[str]) -> list[str]:
 def left(folder: Path, names: Sequence[str]) -> Run:
     """Return the traces of the only run in a folder, with the files that match these patterns."""
     (run,) = (folder / ".ltm" / "runs").iterdir()
-    files = {
-        str(path.relative_to(run)): path.read_bytes()
-        for name in names
-        for path in run.glob(name)
-    }
+    files = {}
+    for name in names:
+        for path in run.glob(name):
+            files[str(path.relative_to(run))] = path.read_bytes()
     return Run(files, _heard(folder))
 
 
@@ -56,12 +55,8 @@ def _heard(folder: Path) -> list[tuple[int, str]]:
     path = folder / "heard.jsonl"
     if not path.exists():
         return []
-    return [
-        (process, message)
-        for process, message in map(
-            json.loads, path.read_text(encoding="utf-8").splitlines()
-        )
-    ]
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [(process, message) for process, message in rows]
 
 
 # --- crash
@@ -79,9 +74,9 @@ def crash(size: int, repeats: int) -> Iterator[str]:
     """Yield a line per ten drills and a total; LtmError for the first failure, whose folder is kept."""
     began, kills, passed = stopwatch_seconds(), 0, 0
     with tempfile.TemporaryDirectory(prefix="ltm-drill-") as folder:
-        whole = {
-            kind: undisturbed(Path(folder) / kind, kind, WORDS) for kind in KINDS[:size]
-        }
+        whole = {}
+        for kind in KINDS[:size]:
+            whole[kind] = undisturbed(Path(folder) / kind, kind, WORDS)
         for number in range(size * repeats):
             kind = KINDS[number % len(KINDS)]
             kills += drill(
@@ -135,13 +130,12 @@ def _compare(folder: Path, run: Run, undisturbed: Run, kills: int) -> None:
             raise LtmError(
                 f"{folder}: after {kills} kills {name} is another one than undisturbed"
             )
-    once = [
-        message
-        for (before, earlier), (process, message) in zip(
-            [(0, ""), *run.heard], run.heard, strict=False
-        )
-        if process == before or message != earlier
-    ]
+    once = []
+    before, earlier = (0, "")
+    for process, message in run.heard:
+        if process == before or message != earlier:
+            once.append(message)
+        before, earlier = process, message
     if once != [message for _, message in undisturbed.heard]:
         raise LtmError(
             f"{folder}: after {kills} kills other messages were sent than undisturbed"
@@ -240,10 +234,8 @@ def _series(folder: Path, size: int, chance: random.Random) -> Iterator[str]:
     same = kills = again = 0
     longest = 0.0
     for number in range(1, size + 1):
-        moments = sorted(
-            chance.uniform(0, calm.cpu_seconds)
-            for _ in range(chance.randint(1, MOST_KILLS))
-        )
+        count = chance.randint(1, MOST_KILLS)
+        moments = sorted(chance.uniform(0, calm.cpu_seconds) for _ in range(count))
         disturbed = on_workers(folder, moments, chance)
         fine = disturbed.equals(calm)
         same, kills = same + fine, kills + disturbed.kills
@@ -293,14 +285,10 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
             sleep_interruptibly(LOOK)
     seconds = stopwatch_seconds() - began
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
-    outcomes = next(
-        (
-            line.rpartition(" in ")[0]
-            for line in reversed(text.splitlines())
-            if " in " in line
-        ),
-        "",
-    )
+    outcomes = ""
+    for line in text.splitlines():
+        if " in " in line:
+            outcomes = line.rpartition(" in ")[0]
     drilled = Drill(
         left(folder, ("*/journal.jsonl", "*/results.json")),
         outcomes,
@@ -343,14 +331,14 @@ def difference(calm: Drill, disturbed: Drill) -> str:
     """Return a one-line comparison of a disturbed run with the undisturbed one."""
     before, after = calm.run, disturbed.run
     names = sorted({*before.files, *after.files})
-    differing = [
-        name for name in names if before.files.get(name) != after.files.get(name)
-    ]
-    told = [
-        line
-        for line in disturbed.output.splitlines()
-        if ("ltm: " in line and "worker" in line) or "Error" in line
-    ]
+    differing = []
+    for name in names:
+        if before.files.get(name) != after.files.get(name):
+            differing.append(name)
+    told = []
+    for line in disturbed.output.splitlines():
+        if ("ltm: " in line and "worker" in line) or "Error" in line:
+            told.append(line)
     return (
         f"{disturbed.seconds:.0f} s, {disturbed.kills} kills; outcomes {disturbed.outcomes!r} for {calm.outcomes!r}; "
         f"{len(after.heard) - len(before.heard)} messages sent again; "
@@ -409,11 +397,10 @@ def in_flight(size: int, repeats: int) -> Iterator[str]:
                 or min(more.values()) < 0
                 or more.total() > AT_ONCE * killed
             ):
-                names = sorted(
-                    name
-                    for name, kept in calm.files.items()
-                    if flown.files.get(name) != kept
-                )
+                names = []
+                for name, kept in sorted(calm.files.items()):
+                    if flown.files.get(name) != kept:
+                        names.append(name)
                 raise LtmError(
                     f"{folder / str(number)}: killed {killed} times, after {moments} messages, it differs in {names}; "
                     f"{more.total()} messages sent again, {sum(one < 0 for one in more.values())} never sent"

@@ -126,12 +126,11 @@ def table_row(package: str, folder: Path) -> str:
 def suite_row(package: str, folder: Path) -> str:
     """Return the row of a store's score in `standard`, and its results in the test `many` of `lifecycle`."""
     name = _read(folder / "card.json")["rows"][0]["package"] or package
-    notes = {
-        look: detail
-        for line in _read(folder / "life" / "lifecycle.json")
-        if line["test"] == "many"
-        for look, _, detail in line["cells"]
-    }
+    notes = {}
+    for line in _read(folder / "life" / "lifecycle.json"):
+        if line["test"] == "many":
+            for look, _, detail in line["cells"]:
+                notes[look] = detail
     found = notes.get("found", "-")
     seconds = notes.get("seconds a search", "-")
     return f"| {name} | {_standard(folder / 'std')} | {found} | {seconds} |"

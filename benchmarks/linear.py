@@ -250,13 +250,10 @@ def _measure_growth(
     """Yield, for each piece, the ratio of a long text's time to a short one's."""
     size = min(size, reading.limit)
     for piece in reading.pieces:
-        short, long = (
-            (piece * letters)[:letters] for letters in (size // _GROWTH, size)
-        )
-        quick, slow = (
-            min(_measure_seconds(reading, text) for _ in range(repeats))
-            for text in (short, long)
-        )
+        short = (piece * (size // _GROWTH))[: size // _GROWTH]
+        long = (piece * size)[:size]
+        quick = min(_measure_seconds(reading, short) for _ in range(repeats))
+        slow = min(_measure_seconds(reading, long) for _ in range(repeats))
         yield piece, slow / max(quick, _NOTICEABLE)
 
 

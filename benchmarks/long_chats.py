@@ -55,15 +55,15 @@ def write_chat(folder: Path, tokens: int) -> None:
             )
             place += len(messages)
         file.write("]")
-    probes = [
-        {
+    probes = []
+    for number, (at, word) in enumerate(facts):
+        probe = {
             "question": f"Behind what does the key of cupboard {number + 101} hang?",
             "answer": f"the {word}",
             "rubric": [f"says: the {word}"],
             "source_chat_ids": [at],
         }
-        for number, (at, word) in enumerate(facts)
-    ]
+        probes.append(probe)
     target = folder / "probing_questions" / "probing_questions.json"
     target.parent.mkdir()
     target.write_text(json.dumps({"information_extraction": probes}), encoding="utf-8")

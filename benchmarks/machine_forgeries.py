@@ -196,7 +196,9 @@ def _forge_verdict(run: Path, rng: Random) -> None:
 
 def _tear(run: Path, rng: Random) -> None:
     names = ("journal.jsonl", "results.json", "plan.json", "definitions/*/*.json")
-    files = [path for name in names for path in sorted(run.glob(f"*/{name}"))]
+    files: list[Path] = []
+    for name in names:
+        files += sorted(run.glob(f"*/{name}"))
     path = rng.choice(files)
     data = path.read_bytes()
     path.write_bytes(data[: rng.randrange(1, len(data) - 1)])
@@ -207,11 +209,14 @@ def _mix(run: Path, rng: Random) -> None:
     runs = [run, *sorted((run.parents[1] / ".ltm" / "runs").glob("*"))]
     pairs: list[tuple[Path, Path]] = []
     for name in ("journal.jsonl", "results.json", "plan.json"):
-        others = [path for folder in runs for path in sorted(folder.glob(f"*/{name}"))]
+        others: list[Path] = []
+        for folder in runs:
+            others += sorted(folder.glob(f"*/{name}"))
         pairs += product(others, sorted(run.glob(f"*/{name}")))
-    differing = [
-        (other, own) for other, own in pairs if other.read_bytes() != own.read_bytes()
-    ]
+    differing = []
+    for other, own in pairs:
+        if other.read_bytes() != own.read_bytes():
+            differing.append((other, own))
     shutil.copyfile(*rng.choice(differing))
 
 

@@ -196,10 +196,13 @@ def survivors(count: int, repeats: int) -> Iterator[str]:
     be run.
     """
     del repeats
-    files = sorted(
-        {path for target in TARGETS for path in (ROOT / "pytest_ltm").glob(target)}
-    )
-    every = [mutant for path in files for mutant in mutants(path)]
+    paths: set[Path] = set()
+    for target in TARGETS:
+        paths.update((ROOT / "pytest_ltm").glob(target))
+    files = sorted(paths)
+    every: list[Mutant] = []
+    for path in files:
+        every += mutants(path)
     if count > len(every):
         raise ConfigurationError(
             f"there are {len(every):,} changes to make, not {count:,}"
@@ -211,9 +214,8 @@ def survivors(count: int, repeats: int) -> Iterator[str]:
         ThreadPoolExecutor(os.cpu_count()) as pool,
     ):
         known = _all_tests(files, Path(work) / "coverage")
-        yield from (
-            f"fails without a change, and judges none: {test}" for test in known.failed
-        )
+        for test in known.failed:
+            yield f"fails without a change, and judges none: {test}"
         controls = {one.path: one._replace(after=one.before) for one in chosen}.values()
 
         def control() -> None:
@@ -316,17 +318,17 @@ def _all_tests(files: Iterable[Path], data: Path) -> _Tests:
             tests = {context.rpartition("|")[0] for context in contexts} - {"", *failed}
             found[name, line] = tests
             found.setdefault((name, 0), set()).update(tests)
-    lines = Counter(
-        (name, test) for (name, line), tests in found.items() if line for test in tests
-    )
+    lines = Counter[tuple[str, str]]()
     whole = Counter[str]()
-    for (_, test), count in lines.items():
-        whole[test] += count
+    for (name, line), tests in found.items():
+        if line:
+            lines.update((name, test) for test in tests)
+            whole.update(tests)
+    quickest_first = {}
+    for place, tests in found.items():
+        quickest_first[place] = sorted(tests, key=lambda test: (whole[test], test))
     return _Tests(
-        {
-            place: sorted(tests, key=lambda test: (whole[test], test))
-            for place, tests in found.items()
-        },
+        quickest_first,
         lines,
         {test: float(seconds) for seconds, test in _DURATION.findall(ended.stdout)},
         failed,

@@ -65,7 +65,18 @@ class RunOutcome(NamedTuple):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Its examples."""
-        return [row for result in self.results for row in result["scenarios"]]
+        rows: list[dict[str, Any]] = []
+        for result in self.results:
+            rows += result["scenarios"]
+        return rows
+
+    @property
+    def mishaps(self) -> list[dict[str, Any]]:
+        """What went wrong in its conversations."""
+        mishaps: list[dict[str, Any]] = []
+        for result in self.results:
+            mishaps += result.get("mishaps", ())
+        return mishaps
 
     def total(self, name: str) -> int:
         """Return the sum of a field over its conversations."""
@@ -103,12 +114,7 @@ def _standard(port: int, size: int) -> str:
     _need(all(row["outcome"] != "error" for row in run.rows), "an example erred", run)
     cached, sent = run.total("cached_tokens"), run.total("input_tokens")
     scored = sum(row["score"] is not None for row in run.rows)
-    cut = [
-        mishap
-        for result in run.results
-        for mishap in result.get("mishaps", ())
-        if "cut off" in mishap["what"]
-    ]
+    cut = [mishap for mishap in run.mishaps if "cut off" in mishap["what"]]
     share = (
         f"{100 * cached / sent:.1f} % of {sent:,} prompt tokens from the cache"
         if sent
@@ -168,11 +174,10 @@ def _resumed(port: int, size: int) -> str:
         "it was not resumed",
         run,
     )
-    sent = [
-        event.exchange
-        for event in _events(run.folder)
-        if isinstance(event, events.MessageSent)
-    ]
+    sent = []
+    for event in _events(run.folder):
+        if isinstance(event, events.MessageSent):
+            sent.append(event.exchange)
     _need(len(sent) == len(set(sent)), "a message was sent twice", run)
     return f"ended after {_replies(broken.folder) and 4} replies, resumed: {len(run.rows)} examples scored"
 
@@ -227,22 +232,16 @@ def _memory(port: int, size: int) -> str:
                 f"{preset} did not come to a result",
                 run,
             )
-            mishaps = [
-                mishap
-                for result in run.results
-                for mishap in result.get("mishaps", ())
-                if mishap["times"]
-            ]
+            mishaps = [mishap for mishap in run.mishaps if mishap["times"]]
             _need(
                 bool(mishaps),
                 f"{preset} did everything right, which is hard to believe",
                 run,
             )
-            counted = [
-                f"{each['what']}: {each['times']}"
-                + f" of {each['of']}" * bool(each["of"])
-                for each in mishaps
-            ]
+            counted = []
+            for mishap in mishaps:
+                of = f" of {mishap['of']}" if mishap["of"] else ""
+                counted.append(f"{mishap['what']}: {mishap['times']}{of}")
             said.append(f"{preset}: {', '.join(counted)}")
     return "; ".join(said)
 

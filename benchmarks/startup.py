@@ -85,10 +85,10 @@ def compared(environments: Environments, size: int) -> Iterator[str]:
     cases = list(dict.fromkeys(case for pair in rows.values() for case in pair))
     for case in cases:
         _seconds(case)  # warms the caches of files and bytecode
-    rounds = [
-        {case: _seconds(case) for case in cases[:: 1 if number % 2 else -1]}
-        for number in range(size)
-    ]
+    rounds = []
+    for number in range(size):
+        in_order = cases if number % 2 else cases[::-1]
+        rounds.append({case: _seconds(case) for case in in_order})
     for name, pair in rows.items():
         one, other = (median(seconds[case] for seconds in rounds) for case in pair)
         ratio = median(seconds[pair[0]] / seconds[pair[1]] for seconds in rounds)

@@ -32,12 +32,10 @@ def interrupted(setting: Setting) -> Iterator[Case]:
         made = runs.prepared(setting.folder / f"made-{name}")
         runs.undisturbed(made, runs.words(agent))
         shutil.copytree(next(made.glob(".ltm/runs/2*")), setting.folder / "runs" / name)
-    calm = {
-        name: _undisturbed(
-            setting.folder / f"calm-{name}", setting.folder / "runs", name
-        )
-        for name in COMMANDS
-    }
+    calm = {}
+    for name in COMMANDS:
+        folder = setting.folder / f"calm-{name}"
+        calm[name] = _undisturbed(folder, setting.folder / "runs", name)
 
     def play(folder: Path, name: str, number: int) -> Outcome:
         seconds, whole = calm[name]
@@ -174,10 +172,9 @@ def odd_names(setting: Setting) -> Iterator[Case]:
         if ended.status == REFUSED:
             is_named = name in ended.screen or ascii(name)[1:-1] in ended.screen
             return one(None if is_named else "it is refused without its name")
-        played = "".join(
-            path.read_text(encoding="utf-8")
-            for path in folder.glob(".ltm/runs/*/*/journal.jsonl")
-        )
+        played = ""
+        for path in folder.glob(".ltm/runs/*/*/journal.jsonl"):
+            played += path.read_text(encoding="utf-8")
         return one(
             None if f"I like {colour} best." in played else "another text was played"
         )

@@ -49,16 +49,14 @@ def _play(folder: Path, suite: str, part: str) -> Outcome:
     )
     if isinstance(short, str) or isinstance(long, str):
         return one(f"{short if isinstance(short, str) else long}")
-    unscored = [
-        name
-        for name, score in short.items()
-        if score is not None and long.get(name) is None
-    ]
-    better = [
-        name
-        for name, score in long.items()
-        if score is not None and score > (short.get(name) or 0)
-    ]
+    unscored = []
+    for name, score in short.items():
+        if score is not None and long.get(name) is None:
+            unscored.append(name)
+    better = []
+    for name, score in long.items():
+        if score is not None and score > (short.get(name) or 0):
+            better.append(name)
     if unscored:
         return one(f"no longer scored: {', '.join(unscored)}")
     return one(f"gain by their length: {', '.join(better)}" if better else None)
@@ -84,10 +82,8 @@ def _scores(
         return (
             ended.trouble or f"the exit status is {ended.status}: {ended.screen[-500:]}"
         )
-    tables = [
-        json.loads(path.read_bytes())
-        for path in folder.glob(".ltm/runs/*/*/results.json")
-    ]
-    return {
-        row["example"]: row["score"] for table in tables for row in table["scenarios"]
-    }
+    scores = {}
+    for path in folder.glob(".ltm/runs/*/*/results.json"):
+        for row in json.loads(path.read_bytes())["scenarios"]:
+            scores[row["example"]] = row["score"]
+    return scores

@@ -96,11 +96,10 @@ def _post(port: int, path: str = "/nobody") -> socket.socket:
 
 
 def _long(port: int, cookie: str) -> str | None:
-    asked = [
-        _ask(port, path.format("a" * size), cookie)[0]
-        for path in LONG
-        for size in (300, 5_000)
-    ]
+    asked = []
+    for path in LONG:
+        for size in (300, 5_000):
+            asked.append(_ask(port, path.format("a" * size), cookie)[0])
     return (
         None if all(status in {404, 414} for status in asked) else f"it answers {asked}"
     )

@@ -180,11 +180,11 @@ def _spent(folder: Path) -> dict[str, int]:
     """Return the charged tokens by purpose and agent."""
     (path,) = folder.glob(".ltm/runs/*/budget.json")
     ledger = json.loads(path.read_text(encoding="utf-8"))
-    return {
-        f"{side} {who.partition('~')[0]}": row[1]
-        for side, rows in ledger.items()
-        for who, row in rows.items()
-    }
+    spent = {}
+    for side, rows in ledger.items():
+        for who, row in rows.items():
+            spent[f"{side} {who.partition('~')[0]}"] = row[1]
+    return spent
 
 
 def _zeros(folder: Path) -> str | None:
