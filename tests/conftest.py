@@ -76,6 +76,7 @@ OWN_TESTS: Rules = {
 RUNS = ("tests/whole/*", "tests/features/commands/test_init.py*")
 VERDICTS = (
     "tests/features/evaluators/test_recorded_verdicts.py*",
+    "tests/features/datasets/test_unseen_asides.py*",
     "tests/features/scenarios/*",
     "tests/whole/test_cheats_run.py*",
     "tests/whole/test_calibrate_run.py*",
@@ -101,6 +102,9 @@ NOTHING_ELSE: tuple[str, ...] = ()
 TOUCHED_BY: Rules = {
     "tests/*/test_*.py": NOTHING_ELSE,
     "tests/golden/*": ("tests/features/evaluators/test_recorded_verdicts.py*",),
+    "tests/labelled/unseen_asides/*": (
+        "tests/features/datasets/test_unseen_asides.py*",
+    ),
     "tests/labelled/*": NOTHING_ELSE,
     "docs/bundles/*": ("tests/whole/test_verify.py*", "tests/examples/test_docs.py*"),
     "tests/watched.txt": NOTHING_ELSE,
@@ -159,7 +163,7 @@ TOUCHED_BY: Rules = {
 pyproject.toml or a file that several test folders share, runs all of them.
 """
 
-PROCESS = Path("/proc/self")
+PROCESS = "/proc/self"
 PATIENCE = 60.0
 """Seconds that threads, processes and ports may take to end after their test."""
 STAYING = {"tqdm_monitor", "OtelBatchSpanRecordProcessor"}
@@ -195,16 +199,16 @@ def nothing_left_behind() -> Iterator[None]:
 def child_processes() -> set[str]:
     """Return the ids of this process's children that have not been waited for; none on systems without /proc."""
     found: set[str] = set()
-    for task in listed(PROCESS / "task"):
+    for task in listed(f"{PROCESS}/task"):
         with suppress(OSError):  # the thread has ended
-            found.update((PROCESS / "task" / task / "children").read_text().split())
+            found.update(Path(f"{PROCESS}/task/{task}/children").read_text().split())
     return found
 
 
 def open_sockets() -> set[tuple[int, int]]:
     """Return each open socket as its file descriptor and inode; none on systems without /proc."""
     found: set[tuple[int, int]] = set()
-    for name in listed(PROCESS / "fd"):
+    for name in listed(f"{PROCESS}/fd"):
         with suppress(OSError):  # the listing's own descriptor is already closed
             status = os.fstat(int(name))
             if stat.S_ISSOCK(status.st_mode):
@@ -212,8 +216,8 @@ def open_sockets() -> set[tuple[int, int]]:
     return found
 
 
-def listed(folder: Path) -> list[str]:
-    """Return the names in a folder, or none if it is missing; called four times per test, and `Path.glob` is slow."""
+def listed(folder: str) -> list[str]:
+    """Return the names in a folder, or none if it is missing; called four times per test, and paths are slow."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         return [entry.name for entry in entries]
     return []

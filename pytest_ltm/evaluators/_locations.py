@@ -81,8 +81,9 @@ def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     longest = 1
     for place in dict.fromkeys(places):
         name = tuple(word for word in plain_words(place) if word not in _ARTICLES)
-        names.append((name, place))
-        longest = max(longest, len(name))
+        if name:
+            names.append((name, place))
+            longest = max(longest, len(name))
     # the longest first: the name of one place may begin with that of another
     names.sort(key=lambda name: -len(name[0]))
     tokens: list[_Token] = []
@@ -111,9 +112,12 @@ def walk_legs(legs: Sequence[Leg]) -> Point:
 def _shift_names(
     ahead: list[_Token], names: Sequence[tuple[tuple[str, ...], str]]
 ) -> Iterator[_Token]:
-    texts = tuple(token.text for token in ahead)
+    first = ahead[0].text
     for name, place in names:
-        if name and texts[: len(name)] == name:
+        # most tokens begin no name
+        if name[0] != first:
+            continue
+        if name == tuple(token.text for token in ahead[: len(name)]):
             del ahead[: len(name)]
             yield _Token("place", place)
             return

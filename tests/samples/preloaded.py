@@ -2,8 +2,8 @@
 
 pytester forgets the modules that a run imports, so modules imported here are imported
 only once. Half of a small run is pytest's inspection of its plugins, and a quarter the
-search for fixtures, so modules and classes of pytest and pytest-ltm without any are
-skipped.
+search for fixtures, so what is known of modules and classes of pytest and pytest-ltm is
+not looked for again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+import pytest
 from _pytest import fixtures
 
 PRELOADED = (
@@ -42,15 +43,18 @@ for _name in PRELOADED:
 
 
 def passing_over(look: Callable[..., None]) -> Callable[..., None]:
-    """Wrap pytest's search for a plugin's fixtures so that plugins known to have none are skipped."""
+    """Wrap pytest's search for a plugin's fixtures so that nothing known to be none is looked at."""
 
     @wraps(look)
     def look_or_pass(
         manager: fixtures.FixtureManager, plugin: object, *more: Any
     ) -> None:
         holder = plugin if isinstance(plugin, (ModuleType, type)) else type(plugin)
-        if may_have_fixtures(holder):
-            look(manager, plugin, *more)
+        if not may_have_fixtures(holder):
+            return
+        if isinstance(plugin, ModuleType) and is_permanent(plugin):
+            plugin = fixtures_alone(plugin)
+        look(manager, plugin, *more)
 
     return look_or_pass
 
@@ -58,11 +62,9 @@ def passing_over(look: Callable[..., None]) -> Callable[..., None]:
 @cache
 def may_have_fixtures(holder: Any) -> bool:
     """Return whether a module or class has fixtures; True for code that is not pytest's or ours."""
-    is_module = isinstance(holder, ModuleType)
-    name = holder.__name__ if is_module else holder.__module__
-    if name.partition(".")[0] not in {"_pytest", "pytest_ltm"}:
+    if not is_permanent(holder):
         return True
-    scopes = [holder] if is_module else holder.__mro__
+    scopes = [holder] if isinstance(holder, ModuleType) else holder.__mro__
     return any(
         isinstance(value, fixtures.FixtureFunctionDefinition)
         for scope in scopes
@@ -70,6 +72,45 @@ def may_have_fixtures(holder: Any) -> bool:
     )
 
 
+def is_permanent(holder: ModuleType | type) -> bool:
+    """Return whether a module or class is pytest's or ours, so that it stays as it is."""
+    name = holder.__name__ if isinstance(holder, ModuleType) else holder.__module__
+    return name.partition(".")[0] in {"_pytest", "pytest_ltm"}
+
+
+@cache
+def fixtures_alone(module: ModuleType) -> ModuleType:
+    """Return a module with nothing but a module's fixtures."""
+    alone = ModuleType(module.__name__)
+    for name, value in vars(module).items():
+        if isinstance(value, fixtures.FixtureFunctionDefinition):
+            setattr(alone, name, value)
+    return alone
+
+
+def parsing_once(
+    parse: Callable[[Any, Any, str], Any],
+) -> Callable[[Any, Any, str], Any]:
+    """Wrap pytest's reading of a hook's options so that those of a permanent module are read once."""
+    known: dict[tuple[str, str], Any] = {}
+
+    @wraps(parse)
+    def parse_or_know(manager: object, holder: Any, name: str) -> Any:
+        if not isinstance(holder, ModuleType) or not is_permanent(holder):
+            return parse(manager, holder, name)
+        key = (holder.__name__, name)
+        if key not in known:
+            known[key] = parse(manager, holder, name)
+        options = known[key]
+        # pluggy adds to them
+        return None if options is None else dict(options)
+
+    return parse_or_know
+
+
 if hasattr(fixtures, "FixtureFunctionDefinition"):  # since pytest 8.4
     Manager: Any = fixtures.FixtureManager
     Manager.pytest_plugin_registered = passing_over(Manager.pytest_plugin_registered)
+Plugins: Any = pytest.PytestPluginManager
+Plugins.parse_hookimpl_opts = parsing_once(Plugins.parse_hookimpl_opts)
+Plugins.parse_hookspec_opts = parsing_once(Plugins.parse_hookspec_opts)

@@ -293,7 +293,7 @@ def play(
 
 
 @pytest.mark.nightly(
-    "some processes for each agent: each has its turn within days", every=3
+    "some processes for each agent: each has its turn within days", every=6
 )
 @pytest.mark.parametrize("name", [*HOSTILE, "well"])
 def test_what_an_agent_does_ends_at_most_its_own_conversation(

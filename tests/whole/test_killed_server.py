@@ -86,7 +86,9 @@ def served(port: int = 0, *, lasts: int) -> Iterator[DyingServer]:
         thread.join()
 
 
-@pytest.mark.nightly("three runs of eight conversations for each point", every=3)
+@pytest.mark.nightly(
+    "three runs of eight conversations for each point: one before each merge", every=9
+)
 @pytest.mark.parametrize("lasts", [0, 5, 11])
 def test_eight_conversations_lose_a_server_and_pay_each_answer_once(
     project: Project, lasts: int

@@ -18,6 +18,9 @@ from pytest_ltm.language.rulings.gold import Ruling
 
 CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
 FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
+ALL_IF_TOUCHED = pytest.mark.nightly(
+    "thousands of answers: all of them where a rule is touched", every=4
+)
 
 
 class Asked(NamedTuple):
@@ -103,6 +106,7 @@ def test_the_forms_are_many_and_none_is_there_twice() -> None:
     assert {len(asked_of) for asked_of in QUESTIONS.values()} == {12, 18}
 
 
+@ALL_IF_TOUCHED
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "share"), SHARES.items())
 def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> None:
@@ -112,6 +116,7 @@ def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> N
     assert passed.total() <= share * len(found), passed
 
 
+@ALL_IF_TOUCHED
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "draws", "wrongly", "least"),

@@ -218,6 +218,7 @@ def read_by_all(unit: str, characters: int) -> None:
         assert rule(answers).rule
 
 
+@pytest.mark.nightly("only rules of language change it, which run all of them", every=4)
 @pytest.mark.parametrize("unit", MILLIONS, ids=repr)
 def test_a_hundred_thousand_characters_of_any_kind_are_read(unit: str) -> None:
     read_by_all(unit, 100_000)

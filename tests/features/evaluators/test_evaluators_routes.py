@@ -105,7 +105,7 @@ def tell(route: Route, start: str, form: str, frame: str) -> str:
 
 def routes(seed: str) -> Iterator[tuple[str, Route]]:
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(20):
         start, *places = rng.sample(PLACES, 6)
         yield start, [(rng.randint(1, 5), rng.choice(WAYS), place) for place in places]
 

@@ -25,7 +25,7 @@ def test_all_that_is_recorded_is_compared() -> None:
         assert list(recorded_verdicts.recorded(name)) == [case.id for case in cases]
 
 
-@pytest.mark.nightly("118,000 replies: all of them where a rule is touched", every=8)
+@pytest.mark.nightly("118,000 replies: all of them where a rule is touched", every=16)
 @pytest.mark.slow
 @pytest.mark.recorded
 @pytest.mark.parametrize(("name", "part"), PARTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm.api.scenarios import SuiteEntry, built_in, built_in_names
+from pytest_ltm.lab.commands import cheats
 from pytest_ltm.lab.commands.cheats import (
     MARGIN,
     FloorSearch,
@@ -27,7 +28,7 @@ for name, entry in ENTRIES.items():
 
 
 @pytest.mark.nightly(
-    "a search over 80 examples of each scenario, half a minute for each", every=24
+    "a search over 80 examples of each scenario, half a minute for each", every=60
 )
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_no_reply_to_the_question_alone_earns_more_than_the_floor(kind: str) -> None:
@@ -41,7 +42,9 @@ def test_no_reply_to_the_question_alone_earns_more_than_the_floor(kind: str) -> 
 
 
 @pytest.mark.slow
-def test_guessing_one_of_two_is_found() -> None:
+def test_guessing_one_of_two_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    # enough to choose the guess; its points are those of the other examples
+    monkeypatch.setattr(cheats, "LEARNED", 8)
     maxims = next(
         entry
         for entry in built_in("extended").entries
