@@ -159,12 +159,14 @@ class Lane(Struct):
         }
         # Its own message comes first: it hides a history id with the same text.
         texts = ChainMap(own_texts, history or {})
+        numbers: list[int] = []
         for text in about:
             if text not in texts:
                 raise ScenarioError(
                     f"about={text!r} was never said by this scenario.{did_you_mean(text, texts)}"
                 )
-        return tuple(dict.fromkeys(number for text in about for number in texts[text]))
+            numbers += texts[text]
+        return tuple(dict.fromkeys(numbers))
 
     @property
     def uncredited_exchanges(self) -> tuple[int, ...]:
@@ -193,24 +195,18 @@ class Lane(Struct):
     def note_exchange(self, request: Say | Ask, exchange: Exchange) -> None:
         """Add an exchange of its own and the values told in it; for a question, those chosen by the reply."""
         self.own.append(exchange)
+        values_told: dict[str, str | None] = {}
         if isinstance(request, Say):
-            values_told: Mapping[str, str | None] = request.tells
+            values_told.update(request.tells)
         else:
-            offered = request.tells.items()
-            chosen = {
-                subject: [value for value in values if has_value(exchange.reply, value)]
-                for subject, values in offered
-            }
-            # A reply that names several of the values has not chosen any.
-            values_told = {
-                subject: values[0]
-                for subject, values in chosen.items()
-                if len(values) == 1
-            }
-            for subject, value in values_told.items():
-                self.unchosen[subject] = tuple(
-                    offer for offer in request.tells[subject] if offer != value
-                )
+            for subject, values in request.tells.items():
+                chosen = [value for value in values if has_value(exchange.reply, value)]
+                # A reply that names several of the values has not chosen any.
+                if len(chosen) == 1:
+                    values_told[subject] = chosen[0]
+                    self.unchosen[subject] = tuple(
+                        value for value in values if value != chosen[0]
+                    )
         if values_told:
             self.told[exchange.number] = values_told
 

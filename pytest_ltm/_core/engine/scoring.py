@@ -55,9 +55,12 @@ def scenario_result(
         question_result(question, transcript) for question in lane.questions
     )
     measured = lane.measured_span(transcript)
-    own_costs = [
-        costs[exchange.number] for exchange in lane.own if exchange.number in costs
-    ]
+    tokens = 0
+    own_costs = []
+    for exchange in lane.own:
+        tokens += exchange.message_tokens + exchange.reply_tokens
+        if exchange.number in costs:
+            own_costs.append(costs[exchange.number])
     rule = ending.verdict.rule if ending.verdict else ""
     if rule and reading and not rule.endswith(reading):
         # A recorded row that is kept already names it.
@@ -87,9 +90,7 @@ def scenario_result(
         gap=questions[-1].gap if questions else None,
         measured_span=measured,
         overrun=measured is not None and lane.span is not None and measured > lane.span,
-        tokens=sum(
-            exchange.message_tokens + exchange.reply_tokens for exchange in lane.own
-        ),
+        tokens=tokens,
         cost_usd=sum(own_costs) if own_costs else None,
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,

@@ -96,10 +96,11 @@ class MemoryLedger(Struct):
 
     def text_at(self, record: str, exchange: float) -> str | None:
         """Return a record's latest text at an exchange; None if it did not exist or was deleted."""
-        texts = [
-            text for number, text in self.records.get(record, ()) if number <= exchange
-        ]
-        return texts[-1] if texts else None
+        latest = None
+        for number, text in self.records.get(record, ()):
+            if number <= exchange:
+                latest = text
+        return latest
 
     def holders(self, values: Collection[str], exchange: float = inf) -> list[str]:
         """Return the ids of the records that have one of these values now, or at an exchange."""

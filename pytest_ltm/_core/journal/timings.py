@@ -185,11 +185,9 @@ def decode_timing(line: bytes, where: str) -> Timing:
 
 def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
     """Yield the readable timings of one kind; nothing if the file does not exist."""
-    return (
-        timing
-        for timing in iter_readable(path, decode_timing)
-        if isinstance(timing, kind)
-    )
+    for timing in iter_readable(path, decode_timing):
+        if isinstance(timing, kind):
+            yield timing
 
 
 def load_all_timings(path: Path) -> tuple[list[Timing], str]:

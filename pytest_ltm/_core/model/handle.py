@@ -113,17 +113,15 @@ class Sheet:
         Any Unscored part makes the whole Unscored, unless it is undecided: that counts
         as an open check.
         """
-        verdicts = [
-            with_bounds(verdict)
-            for verdict in (*watched, self.said)
-            if verdict is not None
-        ]
-        unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
-        if unscored:
-            return unscored[0]
-        return undecided_if_open(
-            self._score([v for v in verdicts if isinstance(v, Score)], threshold)
-        )
+        scores = []
+        for verdict in (*watched, self.said):
+            if verdict is None:
+                continue
+            bounded = with_bounds(verdict)
+            if isinstance(bounded, Unscored):
+                return bounded
+            scores.append(bounded)
+        return undecided_if_open(self._score(scores, threshold))
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
@@ -171,15 +169,10 @@ def score_checks(
     checks: Sequence[Check], scores: Sequence[Score], threshold: float
 ) -> Score:
     """Return the mean of checks and scores; for each score, a check records whether it reaches the threshold."""
-    reached = [
-        Check(
-            score.reason,
-            score.value >= threshold,
-            score.value < threshold <= score.upper,
-        )
-        for score in scores
-    ]
-    parts = (*checks, *reached)
+    parts = list(checks)
+    for score in scores:
+        is_open = score.value < threshold <= score.upper
+        parts.append(Check(score.reason, score.value >= threshold, is_open))
     failed = [part.label for part in parts if not part.ok]
     reason = "; ".join(failed) or f"all {len(parts)} checks passed"
     value = sum(check.ok for check in checks) + sum(score.value for score in scores)
@@ -189,7 +182,7 @@ def score_checks(
     return Score(
         value / len(parts),
         reason,
-        parts,
+        tuple(parts),
         left_open=(upper - value) / len(parts) or None,
     )
 

@@ -202,11 +202,12 @@ def plan_differences(
     sentences.
     """
     theirs = second.to_json()
-    sentences = [
-        f"The plan's {name} is {show_value(value)} {names[0]} and {show_value(theirs[name])} {names[1]}."
-        for name, value in first.to_json().items()
-        if name != "examples" and not _same_json(value, theirs[name])
-    ]
+    sentences = []
+    for name, value in first.to_json().items():
+        if name != "examples" and not _same_json(value, theirs[name]):
+            sentences.append(
+                f"The plan's {name} is {show_value(value)} {names[0]} and {show_value(theirs[name])} {names[1]}."
+            )
     ours = {example.key: example.to_json(compared=True) for example in first.examples}
     theirs = {
         example.key: example.to_json(compared=True) for example in second.examples
@@ -214,11 +215,11 @@ def plan_differences(
     sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
     sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
     for key in sorted(ours.keys() & theirs.keys()):
-        sentences += [
-            f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
-            for name, value in ours[key].items()
-            if not _same_json(value, theirs[key][name])
-        ]
+        other = theirs[key]
+        for name, value in ours[key].items():
+            if not _same_json(value, other[name]):
+                difference = _first_difference(value, other[name], names)
+                sentences.append(f"{key} has another {name}: {difference}.")
     return sentences
 
 
@@ -281,12 +282,14 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sort key that puts `2` before `10`, also within names."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", name)
     # Triples, so that a number is never compared with a text.
-    return [
-        (0, int(part), "") if part[0] in "0123456789" else (1, 0, part)
-        for part in parts
-    ]
+    key = []
+    for part in re.findall(r"[0-9]+|[^0-9]+", name):
+        if part[0] in "0123456789":
+            key.append((0, int(part), ""))
+        else:
+            key.append((1, 0, part))
+    return key
 
 
 def _read_format(item: Field) -> int:

@@ -74,13 +74,11 @@ class Ask:
     """The values among which the reply chooses, by subject; otherwise like `tells` of a Say."""
 
     def __post_init__(self) -> None:
-        for text in (
-            self.text,
-            *self.about,
-            *self.tells,
-            *(value for values in self.tells.values() for value in values),
-        ):
+        for text in (self.text, *self.about, *self.tells):
             _need_text(text)
+        for values in self.tells.values():
+            for value in values:
+                _need_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,18 +462,14 @@ class YamlStep(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """An answer that passes the checks, for the control `oracle`."""
-        needed = (
-            text
-            for check in self.checks
-            if check.kind == "contains"
-            for text in check.texts
-        )
-        enough = (
-            check.texts[0]
-            for check in self.checks
-            if check.kind in {"equals", "matches_any"}
-        )
-        return " ".join(dict.fromkeys((*enough, *needed)))
+        enough = []
+        needed: list[str] = []
+        for check in self.checks:
+            if check.kind == "contains":
+                needed += check.texts
+            elif check.kind in {"equals", "matches_any"}:
+                enough.append(check.texts[0])
+        return " ".join(dict.fromkeys(enough + needed))
 
 
 class YamlScenario(Struct, frozen=True, kw_only=True):
@@ -494,14 +488,13 @@ class YamlScenario(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> Definition:
         """Everything that decides its score, for the plan."""
-        checks = [
-            [{check.kind: list(check.texts)} for check in step.checks]
-            for step in self.steps
-            if step.checks
-        ]
-        return Definition(
-            steps=tuple(step.step for step in self.steps), expected=checks
-        )
+        expected = []
+        for step in self.steps:
+            checks = [{check.kind: list(check.texts)} for check in step.checks]
+            if checks:
+                expected.append(checks)
+        steps = tuple(step.step for step in self.steps)
+        return Definition(steps=steps, expected=expected)
 
 
 def load_yaml_scenario(path: str | Path) -> YamlScenario:

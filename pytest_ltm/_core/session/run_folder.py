@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -96,18 +95,14 @@ class RunFolder:
 
     def reopen_folder(self) -> None:
         """Lock the folder of a resumed run; UsageError if another process has it or it contains links."""
-        walked = (
-            (Path(inside) / name for name in (*names, *files))
-            for inside, names, files in os.walk(self.path)
-        )
-        link = next(
-            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
-        )
-        if link is not None:
-            reason = f"{link} is a symbolic link, so what is written there could end up anywhere"
-            raise pytest.UsageError(
-                f"--ltm-resume: {reason}. Replace it by a copy of its target"
-            )
+        for inside, names, files in os.walk(self.path):
+            for name in (*names, *files):
+                link = Path(inside) / name
+                if link.is_symlink():
+                    reason = f"{link} is a symbolic link, so what is written there could end up anywhere"
+                    raise pytest.UsageError(
+                        f"--ltm-resume: {reason}. Replace it by a copy of its target"
+                    )
         name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
             name_option_in_errors("--ltm-resume", self._point)

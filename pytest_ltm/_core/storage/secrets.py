@@ -254,11 +254,9 @@ class _Known:
                 text.encode("utf-8", "replace").decode(),
                 text.replace("/", "\\/"),
             }
-        forms |= {
-            json.dumps(form, ensure_ascii=ascii_only)[1:-1]
-            for form in forms
-            for ascii_only in (False, True)
-        }
+        for form in [*forms]:
+            for ascii_only in (False, True):
+                forms.add(json.dumps(form, ensure_ascii=ascii_only)[1:-1])
         for form in {form for form in forms if len(form) >= SHORTEST}:
             self._forms.plain.setdefault(form, name)
         for form in _encoded_forms(value):
