@@ -377,7 +377,8 @@ def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -
         if isinstance(node, ast.Assign) and _maker_of(value) in framework.makers:
             agents |= {getattr(target, "id", "") for target in node.targets}
     members: list[ast.expr] = []
-    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+    values = [keyword.value for keyword in call.keywords]
+    for value in (*call.args, *values):
         if isinstance(value, (ast.List, ast.Tuple)):
             members += value.elts
     for member in members:

@@ -95,9 +95,10 @@ def method_that_replies(candidate: object, spec: str) -> str:
             raise AgentError(cannot_reply(kind, spec))
         return ""
     usual_names = [name for name in CALLS if _has_own_routine(candidate, name)]
-    fitting = [
-        name for name in usual_names if _accepts_method_arguments(candidate, name)
-    ]
+    fitting = []
+    for name in usual_names:
+        if _accepts_method_arguments(candidate, name):
+            fitting.append(name)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

@@ -32,7 +32,9 @@ class Noticing(dict[str, Any]):
 
 def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
-    for entry in (entry for entry in suite.entries if entry.parameters):
+    for entry in suite.entries:
+        if not entry.parameters:
+            continue
         parameters = Noticing(dict(entry.parameters))
         where = f"{suite.path}: parameters of {entry.name!r}"
         module = import_scenario(entry.scenario)
@@ -42,7 +44,9 @@ def check_parameters(suite: Suite) -> Suite:
                 generate(definition_rng(0, 0, entry.name, "0"), parameters)
             except (LtmError, ValueError) as error:
                 raise ConfigurationError(f"{where}: {error}") from error
-        for name in (name for name in parameters if name not in parameters.asked):
+        for name in parameters:
+            if name in parameters.asked:
+                continue
             if parameters.asked:
                 hint = f"here it reads {', '.join(parameters.asked)}"
             else:

@@ -68,7 +68,8 @@ def variants(wordings: Sequence[str]) -> Iterator[str]:
     """Yield each text that `filled` can make of the wordings, for tests of a scenario or its evaluator."""
     for wording in wordings:
         parts = _split_wording(wording)
-        yield from ("".join(chosen) for chosen in itertools.product(*parts))
+        for chosen in itertools.product(*parts):
+            yield "".join(chosen)
 
 
 def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:

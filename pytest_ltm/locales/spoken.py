@@ -341,7 +341,8 @@ def _fill_clauses(
                     for text in filled_texts:
                         filled.append(text.replace(f"{{{slot}}}", clause))
                 filled_texts = filled
-            yield from ((text, meaning) for text in filled_texts)
+            for text in filled_texts:
+                yield text, meaning
 
 
 def _split_ways(text: str) -> list[str]:
@@ -355,7 +356,8 @@ def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
     """
     by_form = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
-        yield from ((way, meaning) for way in _split_ways(by_form.get(name, "")))
+        for way in _split_ways(by_form.get(name, "")):
+            yield way, meaning
 
 
 ENGLISH = Language()

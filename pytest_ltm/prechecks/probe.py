@@ -63,7 +63,9 @@ class Probe:
         with FileLock(self._path.with_name(".probe.lock")):
             # The other processes wait for the outcome.
             decisions = probe_record.probe_decisions(self._path.parent)
-            for label in (label for label in items if label not in decisions):
+            for label in items:
+                if label in decisions:
+                    continue
                 probed = self._probed(label, self._run.sources[label], items[label])
                 if probed is not None:
                     decisions[label] = probed

@@ -324,12 +324,13 @@ class Completions:
         ):
             del fields["temperature"]
             return True
-        for name in (name for name in fields if takes_not(text, name)):
-            called = "max_tokens" if name in names else name
-            raise AgentFault(
-                f"model {self.model.name!r} does not take {called}={fields[name]!r}. "
-                f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(refusal.message)}"
-            ) from None
+        for name in fields:
+            if takes_not(text, name):
+                called = "max_tokens" if name in names else name
+                raise AgentFault(
+                    f"model {self.model.name!r} does not take {called}={fields[name]!r}. "
+                    f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(refusal.message)}"
+                ) from None
         return False
 
 

@@ -224,11 +224,14 @@ def _text_so_far(fields: Mapping[str, Any], name: str) -> str:
 
 def _extend_calls(calls: dict[Any, dict[str, Any]], parts: Sequence[Any]) -> None:
     """Add pieces of tool calls to the calls assembled so far."""
-    for part in (part for part in parts if isinstance(part, dict)):
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
         index = part.get("index")
         number = index if isinstance(index, (int, str)) else len(calls)
         call = calls.setdefault(number, {"function": {"name": "", "arguments": ""}})
-        call.update({"id": part["id"]} if part.get("id") else {})
+        if part.get("id"):
+            call["id"] = part["id"]
         function = part.get("function")
         _extend_fields(call["function"], function if isinstance(function, dict) else {})
 

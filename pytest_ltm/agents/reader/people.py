@@ -81,9 +81,8 @@ def _told_colour(text: str, *, is_about: bool) -> str:
 
 # --- The names that the user goes by: the latest one, and the list of all of them.
 
-_TOLD, _UNTOLD = (
-    _RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word")
-)
+_TOLD = _RE.compile_group(WORDS["names"], "(?i)")
+_UNTOLD = _RE.compile_group(WORDS["names without the word"], "(?i)")
 
 
 class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):

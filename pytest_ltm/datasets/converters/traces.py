@@ -62,7 +62,8 @@ def read_langsmith(
                 iso_time(run.get("start_time")),
                 counts,
             )
-    yield from (Talk(name, messages) for name, messages in talks.items())
+    for name, messages in talks.items():
+        yield Talk(name, messages)
 
 
 def read_langfuse(
@@ -82,7 +83,8 @@ def read_langfuse(
                 iso_time(trace["timestamp"]),
                 counts,
             )
-    yield from (Talk(name, messages) for name, messages in talks.items())
+    for name, messages in talks.items():
+        yield Talk(name, messages)
 
 
 def read_otel(
@@ -130,7 +132,8 @@ def read_otel(
                     talk += _exchange(prompt, came, moment, counts)
                 else:
                     counts["left out: spans of neither a model nor a memory"] += 1
-    yield from (Talk(name, messages) for name, messages in talks.items())
+    for name, messages in talks.items():
+        yield Talk(name, messages)
 
 
 def _spans_of(row: dict[str, Any]) -> Iterable[dict[str, Any]]:

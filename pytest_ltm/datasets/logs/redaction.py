@@ -338,7 +338,8 @@ def _name_patterns(name: str) -> Iterator[str]:
             # a script without capitals, which does not separate words either
             yield re.escape(part)
         elif len(part) > 1 and part.islower():
-            yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)
+            for form in normal:
+                yield bounded.format(f"(?i:{re.escape(form)})")
         elif len(part) > 1:
             for normal_form in normal:
                 for form in (normal_form, normal_form.upper()):

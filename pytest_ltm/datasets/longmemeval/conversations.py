@@ -286,7 +286,8 @@ def _question_notes(questions: Iterable[RecordIndexEntry]) -> Iterator[str]:
         if question.fault:
             yield question.fault
         else:
-            yield from (f"{question.id}: {note}" for note in question.notes)
+            for note in question.notes:
+                yield f"{question.id}: {note}"
 
 
 def group_by_history(

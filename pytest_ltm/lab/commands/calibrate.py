@@ -300,7 +300,8 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
     if not calibration.theirs:
         yield from aligned_lines(suite_table(calibration))
         yield ""
-        yield from (f"- {sentence}" for sentence in calibration.breaches)
+        for sentence in calibration.breaches:
+            yield f"- {sentence}"
         return
     yield from aligned_lines(calibration_totals(calibration))
     for agent in (*calibration.controls, READER):
@@ -310,7 +311,8 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
     for name, reason in calibration.left_out.items():
         yield f"left out: {name}: {reason}"
     breaches = calibration.breaches
-    yield from (f"- {sentence}" for sentence in breaches)
+    for sentence in breaches:
+        yield f"- {sentence}"
     limit = LIMIT * len(calibration.scenarios)
     totals = {agent: calibration.totals(agent) for agent in calibration.controls}
     if not breaches and any(agent.startswith("bm25:") for agent in totals):

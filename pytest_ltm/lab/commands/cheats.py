@@ -292,9 +292,8 @@ def run(arguments: Namespace) -> int:
         return ABOVE if above else 0
     specs = listed_specs(arguments.agents or SPECS)
     arguments.far = arguments.far or ("" if arguments.agents else "120k")
-    twins = [
-        twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs
-    ]
+    twins = [padded_spec(spec) for spec in specs]
+    twins = [twin for twin in twins if twin and twin not in specs]
     suite = arguments.suite or ("none" if arguments.tests else "standard")
     tell_progress(f"{pluralize(len(specs), 'agent')} at {arguments.spans}")
     with study_folder("cheats") as folder:
@@ -338,9 +337,11 @@ def lesson_suites(suite: str) -> list[str]:
     recognizable by itself.
     """
     attacked = _scenario_names(suite)
-    return [
-        name for name in LESSON_SUITES if attacked.isdisjoint(_scenario_names(name))
-    ]
+    suites = []
+    for name in LESSON_SUITES:
+        if attacked.isdisjoint(_scenario_names(name)):
+            suites.append(name)
+    return suites
 
 
 def _scenario_names(suite: str) -> set[str]:
@@ -422,7 +423,8 @@ def _iter_marks(results: Sequence[ScenarioResult]) -> Iterator[float]:
     are_shares = all(_is_share_of_checks(result) for result in results)
     for result in results:
         if are_shares:
-            yield from (float(check.ok) for check in result.checks)
+            for check in result.checks:
+                yield float(check.ok)
         else:
             yield result.score or 0.0
 
@@ -557,7 +559,8 @@ def _report_lines(
     finds = attack.broken_limits
     nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
-    yield from (f"- {sentence}" for sentence in finds)
+    for sentence in finds:
+        yield f"- {sentence}"
     unscored = list(
         chain.from_iterable(cell.unscored for cell in attack.cells.values())
     )
@@ -619,17 +622,18 @@ def _points_cell(cell: CheatCell | None) -> str:
 
 def as_json(found: Attack) -> str:
     """Return everything as JSON."""
-    cells: list[dict[str, Any]] = [
-        {
-            "agent": cell.agent,
-            "scenario": cell.scenario,
-            "span": cell.span,
-            "points": cell.points,
-            "floor": cell.floor,
-            "examples": len(cell.scores),
-            "unscored": len(cell.unscored),
-            "above": cell.exceeds_floor,
-        }
-        for cell in found.cells.values()
-    ]
+    cells = [_cell_fields(cell) for cell in found.cells.values()]
     return json.dumps({"cells": cells, "finds": found.broken_limits}, indent=1)
+
+
+def _cell_fields(cell: CheatCell) -> dict[str, Any]:
+    return {
+        "agent": cell.agent,
+        "scenario": cell.scenario,
+        "span": cell.span,
+        "points": cell.points,
+        "floor": cell.floor,
+        "examples": len(cell.scores),
+        "unscored": len(cell.unscored),
+        "above": cell.exceeds_floor,
+    }
