@@ -20,7 +20,6 @@ from pytest_ltm.agents._foreign_forms import (
     history_place,
     takes_messages,
 )
-from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import (
     accepts_arguments,
@@ -132,8 +131,11 @@ class AgentSource:
         """Where its agents run, as a clause after a name; "" for embedded ones."""
         if self.embedded or self.kind == "memory":
             return ""
-        if self.apart and can_hide_folders():
-            return "in a process of its own, which cannot read the run folder"
+        if self.apart:
+            from pytest_ltm.agents._hidden import can_hide_folders
+
+            if can_hide_folders():
+                return "in a process of its own, which cannot read the run folder"
         if self.apart or self.kind in _OWN_PROCESS:
             return "in a process of its own, which can read the files of the run"
         if self.kind not in _OUR_PROCESS:

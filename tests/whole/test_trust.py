@@ -8,7 +8,7 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm.agents import sources
+from pytest_ltm.agents import _hidden, sources
 from pytest_ltm.agents._hidden import can_hide_folders
 from pytest_ltm.api.journal import Precheck
 from pytest_ltm.figures.sentences import trust_sentence
@@ -64,7 +64,7 @@ def test_an_agent_in_a_process_of_its_own_cannot_read_the_run_folder(
 def test_where_the_kernel_hides_nothing_a_process_of_its_own_can_read_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sources, "can_hide_folders", lambda: False)
+    monkeypatch.setattr(_hidden, "can_hide_folders", lambda: False)
     source = sources.AgentSource(object, spec="bot:Bot", owned=True, apart=True)
     assert (
         source.place == "in a process of its own, which can read the files of the run"
@@ -98,7 +98,7 @@ def test_every_report_has_the_line(project: Project) -> None:
 def test_the_header_says_whether_a_process_of_its_own_can_read_the_run(
     project: Project, monkeypatch: pytest.MonkeyPatch, hides: bool, says: str
 ) -> None:
-    monkeypatch.setattr(sources, "can_hide_folders", lambda: hides)
+    monkeypatch.setattr(_hidden, "can_hide_folders", lambda: hides)
     project.file(BOT, "bot.py")
     shown = project.pytest(
         "--ltm-agent=bot:Bot",
