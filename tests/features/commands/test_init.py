@@ -107,11 +107,12 @@ def test_a_scenario_that_is_there_is_kept_once_the_bot_is_named(folder: Path) ->
 @NIGHTLY
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["python", "command"])
-def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
-    folder: Path, library: str
+def test_it_ends_with_a_baseline_against_which_its_workflow_is_green_and_told_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     init_own_bot(folder, library)
     assert (folder / "ltm_baselines/main.json").is_file()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     ran = subprocess.run(
         f"{sys.executable} -m {commands(folder)[-1]}",
         shell=True,
@@ -121,21 +122,6 @@ def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
     )
     assert ran.returncode == 0
     assert "gate: passed" in ran.stdout
-
-
-@NIGHTLY
-@pytest.mark.slow
-def test_the_workflow_writes_the_summary_of_its_step_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    init_own_bot(folder, "python")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
-    subprocess.run(
-        f"{sys.executable} -m {commands(folder)[-1]}",
-        shell=True,
-        check=False,
-        capture_output=True,
-    )
     assert (folder / "summary.md").read_text().count("## Long-term memory") == 1
 
 
