@@ -170,6 +170,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
     """
     if items := _items_of_json(answer):
         return items
+    answer = answer.rstrip(" .")
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]

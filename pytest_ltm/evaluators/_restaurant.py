@@ -768,6 +768,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
     """
 
     family: ClassVar[str] = "restaurant"
+    talk_counts: ClassVar[bool] = True
     menu: Menu
     waiter: tuple[str, ...] = ()
     judge: Judge | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct, json, structs
 
 from pytest_ltm.api.model import (
     SCORINGS,
@@ -24,6 +24,7 @@ from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import Proof
 from pytest_ltm.language.recital import ToldReply
 from pytest_ltm.language.speech import speech
+from pytest_ltm.language.talk import Topic
 
 LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")
@@ -41,6 +42,8 @@ class Ruled:
     """Whether form, sources or courtesies count, so that answers are not normalized."""
     finds_objects: ClassVar[bool] = False
     """Whether it finds JSON in prose itself, so that normalizing must keep objects."""
+    talk_counts: ClassVar[bool] = False
+    """Whether no talk is removed: the agent plays a part, or is asked who said what."""
     scoring: Scoring
 
     def __post_init__(self) -> None:
@@ -173,7 +176,12 @@ class Ruled:
             text = f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
         if self.reads_speech:
             return text
-        return normalize(text, objects_within=not self.finds_objects)
+        topic = None if self.talk_counts else self._topic()
+        return normalize(text, objects_within=not self.finds_objects, topic=topic)
+
+    def _topic(self) -> Topic:
+        values = structs.astuple(cast("Struct", self))
+        return Topic("", json.encode(values, enc_hook=_leave_out).decode())
 
     def read_last(self, answers: Sequence[str]) -> str:
         """Return the last answer as `read` does; "" if there is none."""
@@ -205,6 +213,10 @@ class Ruled:
             note = f" (the rule of {self.scoring} asks a model; the current rule stands in)"
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
+
+
+def _leave_out(_judge: object) -> None:
+    """Encode a judge as null: it has no expected words."""
 
 
 # Characters of the longest reply read whole, and of the beginning kept of a longer one.

@@ -63,6 +63,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
     """
 
     family: ClassVar[str] = "knows-sources"
+    talk_counts: ClassVar[bool] = True
     expected: tuple[str, ...]
     """The expected answer of each question; "" if the agent picks (PICK) or is asked what it picked (OWN)."""
     asked: tuple[str, ...]

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.structured import is_yaml_answer, without_yaml_thoughts
+from pytest_ltm.language.talk import is_talk
 
 
 def strip_marked(text: str, tags: Sequence[str]) -> str:
@@ -263,8 +264,9 @@ def _without_preface(text: str) -> str:
     for pattern in (RE.cloud, RE.quoted_thought):
         if match := pattern.match(text):
             text = text[match.end() :]
-    ends = list(RE.done.finditer(text))
-    if ends and RE.thinks_aloud.match(text):
+    thinks = RE.thinks_aloud.match(text)
+    ends = list(RE.done.finditer(text, thinks.end())) if thinks else []
+    if ends:
         return text[ends[-1].end() :]
     match = RE.aside.match(text)
     if match is None:
@@ -295,14 +297,16 @@ def _without_sections(text: str) -> str:
     if _leads_up(text, labels):
         return text[labels[1].end() :]
     finals = [match for match in labels if RE.final.fullmatch(match["label"])]
-    if len(finals) == 1 and RE.thinks_aloud.match(text):
-        return text[finals[0].end() :].strip() or text
+    ends = finals or answers
+    if ends and RE.thinks_aloud.match(text):
+        return text[ends[0].end() :].strip() or text
     first = labels[0]["label"].lower()
     # a repeated label belongs to a list of questions that the agent asks
     alone = sum(match["label"].lower() == first for match in labels) == 1
     leads_up = answers == labels[1:] and len(answers) == 1
     hides = (
         RE.thought.search(first)
+        or RE.looked_at.match(first)
         or (leads_up and _is_prose(text[labels[0].end() : answers[0].start()]))
         or (RE.step.match(first) and answers[-1:] == labels[-1:])
         or (alone and (RE.tool.search(first) or RE.asks.fullmatch(first)))
@@ -322,7 +326,8 @@ def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
     answers = [match for match in labels if RE.final.fullmatch(match["label"])]
     for match in labels:
         is_marked = match["colon"] or match["mark"].strip("(")
-        is_said = text[: match.start()].strip()
+        before = text[: match.start()].strip()
+        is_said = before and not is_talk(before)
         if is_said and is_marked and RE.pure.fullmatch(match["label"]):
             if answers and answers[-1].start() > match.start():
                 return text[answers[-1].end() :]
@@ -390,8 +395,9 @@ def _without_calls(text: str) -> str:
         return "" if label and RE.pure.fullmatch(label["label"]) else before
     text = RE.call_line.sub("", RE.call_fence.sub("", text))
     status = RE.status.match(text)
-    if status and text[status.end() :].strip():
-        text = text[status.end() :]
+    rest = text[status.end() :] if status else ""
+    if rest.strip() and not is_talk(rest):
+        text = rest
     parts = list[str]()
     at = 0
     # bounded: decoding from each bracket of a text would take quadratic time
@@ -462,6 +468,6 @@ def _without_dialogue(text: str) -> str:
         return text
     before = text[: dialogue.start()]
     is_plain = before.strip() and not RE.label_ahead.search(before)
-    if is_plain and not RE.introduced.search(before):
+    if is_plain and not is_talk(before) and not RE.introduced.search(before):
         return before
     return text

@@ -1,40 +1,48 @@
-"""The normal form of speech: without typography, frames, citation marks, and the courtesies around an answer."""
+"""The normal form of speech: without typography, frames, citation marks, and the talk around an answer."""
 
 from __future__ import annotations
 
 import html
 import unicodedata
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise, repeat
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
+from pytest_ltm.language.talk import UNKNOWN, Topic, without_talk
 
 
-def normalize(speech: str, *, objects_within: bool = True) -> str:
+def normalize(
+    speech: str, *, objects_within: bool = True, topic: Topic | None = UNKNOWN
+) -> str:
     """Return the normal form of an agent's speech; "" only for blank text. Idempotent, in linear time.
 
     A frame (a fence, a tag, a label) is removed if it encloses everything; unmarked
-    words only if they are courtesies at the beginning or the end and something else
-    remains. `objects_within`: replace an object in prose with the answer that it names.
+    words only if they are talk at the beginning or the end and something else remains.
+    `objects_within`: replace an object in prose with the answer that it names.
+    `topic`: words that are no talk; None if the speech is an act, all of which counts.
     """
 
     def simplify(text: str) -> str:
         # typography first: the other steps expect plain quotes and dashes
-        frames = (
+        steps: list[Callable[[str], str]] = [plain_type, _without_pictures, _unwrap]
+        steps += [
             partial(read_answer, within=objects_within),
             _without_tags,
             _strip_quotes,
             _without_math,
             _strip_wrapping,
-        )
-        about = (_without_reports, _without_citations, _without_courtesies)
-        typography = (plain_type, _without_pictures, _unwrap)
-        for part in (*typography, *frames, *about):
+            _without_reports,
+            _without_citations,
+        ]
+        if topic:
+            steps.append(partial(without_talk, topic=topic))
+        for step in steps:
             # a step that would leave nothing has found the answer, not a layer around
             # it
-            text = part(text.strip()).strip() or text
+            text = step(text.strip()).strip() or text
         return text.strip()
 
     return settle_text(speech, simplify)
@@ -227,48 +235,5 @@ def _strip_sources(text: str) -> str:
 _LONGEST_LIST = 800
 
 
-# --- Courtesies.
-
-
-def _without_courtesies(text: str) -> str:
-    """Return a text without the courtesies that end it, then without those that begin it."""
-    # only the end is looked at: a long reply takes no longer
-    base = max(0, len(text) - 500)
-    starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
-    for start in starts[::-1]:
-        ending = text[start:]
-        rest = text[:start].rstrip(" \t\n*_>-")
-        words = _simple_words(ending)
-        if not words:
-            continue
-        is_sign = not rest.endswith(":") and RE.sign_off.fullmatch(words) is not None
-        is_known = is_sign or _consists_of(ending, LEXICON.words("closing words"))
-        if not RE.word.search(rest) or not is_known:
-            break
-        if is_sign or RE.closes.search(words):
-            text = rest
-    text = text.strip()
-    # nobody begins with more than that
-    for _ in range(4):
-        match = RE.first.match(text)
-        rest = text[match.end() :] if match else ""
-        if not match or not RE.word.search(rest):
-            break
-        spoken = _simple_words(match[1]).split()
-        is_begun = match[1].endswith(",") and len(spoken) > 1
-        is_cue = not LEXICON.words("opening cues").isdisjoint(spoken)
-        is_known = is_cue and _consists_of(match[1], LEXICON.words("opening words"))
-        is_sign = RE.sign_on.fullmatch(" ".join(spoken)) is not None
-        if is_begun or not (is_known or is_sign):
-            break
-        text = rest
-    return text
-
-
 def _simple_words(part: str) -> str:
     return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))
-
-
-def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
-    spoken = _simple_words(part).split()
-    return bool(spoken) and all(word in vocabulary for word in spoken)

@@ -58,8 +58,8 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
-from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.speech import speech
+from pytest_ltm.language.talk import Topic
 from pytest_ltm.language.values import restate_value
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
@@ -271,11 +271,12 @@ def strict_verdict(
 ) -> Ruling:
     """Return the strict rules' ruling on a prediction; `answer`: the gold answer, which may be a number."""
     gold = str(answer).strip()
-    prediction = normalize(speech(prediction))
+    spoken = speech(prediction)
+    prediction = normalize(spoken)
     if Category(category) is Category.ADVERSARIAL:
         ruling = _verdict_by_category(category, question, gold, prediction)
         return proven_ruling(ruling, prediction)
-    prediction = without_talk(prediction, question, gold)
+    prediction = normalize(spoken, topic=Topic(question, gold))
     if by_value := ruling_of_value(gold, prediction, question):
         return by_value
     ruling = _verdict_by_category(

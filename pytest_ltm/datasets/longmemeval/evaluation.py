@@ -57,8 +57,8 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
-from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.speech import speech
+from pytest_ltm.language.talk import Topic
 from pytest_ltm.language.values import restate_value
 
 _BY_TYPE = {
@@ -102,12 +102,13 @@ def rule_on_hypothesis(
     A missing answer in the file (None) means abstention as well.
     """
     gold = "" if answer is None else str(answer)
-    said = normalize(speech(hypothesis))
+    spoken = speech(hypothesis)
+    said = normalize(spoken)
     if is_abstention(question_id) or answer is None:
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE
-    said = without_talk(said, question, gold)
+    said = normalize(spoken, topic=Topic(question, gold))
     by_value = ruling_of_value(gold, said, question)
     # for times, one unit off is accepted
     forgiving = question_type == "temporal-reasoning" and by_value == OTHER_VALUE

@@ -36,6 +36,7 @@ from pytest_ltm.language.meanings import (
     misspelled_in,
     telling_keys,
 )
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import is_readable
 from pytest_ltm.language.quantities import holds_amounts, read_quantities
 from pytest_ltm.language.recital import refuses_answer
@@ -63,7 +64,7 @@ from pytest_ltm.language.rulings.stance import (
     lists_more,
     turns_to_other,
 )
-from pytest_ltm.language.rulings.talk import without_talk
+from pytest_ltm.language.talk import Topic
 from pytest_ltm.language.values import find_values
 
 RE = LEXICON.expressions("rules")
@@ -354,7 +355,7 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
         if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
-    rest = without_talk(end, question, explained)
+    rest = normalize(end, topic=Topic(question, explained))
     # the rest may only repeat the question: then the whole end decides
     end = end if rest.endswith("?") else rest
     if RE.wants_facts.search(casefold_plain(end)):

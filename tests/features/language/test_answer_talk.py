@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.rulings.talk import without_talk
+from pytest_ltm.language.talk import Topic
 
 QUESTION = "How many ferrets do I have?"
 ANSWER = "You keep two ferrets."
@@ -31,7 +31,7 @@ CLOSINGS = (
 
 
 def strip(said: str, gold: str = "2") -> str:
-    return without_talk(normalize(said), QUESTION, gold)
+    return normalize(said, topic=Topic(QUESTION, gold))
 
 
 @pytest.mark.parametrize("opening", ["", *OPENINGS])
@@ -61,7 +61,7 @@ def test_an_answer_is_read_without_the_talk_around_it(
     ],
 )
 def test_what_may_mean_something_stays(said: str) -> None:
-    assert strip(said) == normalize(said)
+    assert strip(said) == normalize(said, topic=None)
 
 
 def test_words_of_what_is_expected_are_no_talk() -> None:
@@ -79,7 +79,7 @@ def test_words_of_what_is_expected_are_no_talk() -> None:
 def test_reading_a_reading_changes_nothing(said: str) -> None:
     stripped = strip(said)
 
-    assert without_talk(stripped, QUESTION, "2") == stripped
+    assert strip(stripped) == stripped
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,5 @@ def test_what_a_reply_calls_its_answer_and_a_bare_figure_are_no_notes(
     ending: str,
 ) -> None:
     reply = f"You told me how many films you saw last spring.\n\n{ending}"
-    assert without_talk(reply, "How many films did I see?", "5").endswith(ending)
+    topic = Topic("How many films did I see?", "5")
+    assert normalize(reply, topic=topic).endswith(ending)
