@@ -77,11 +77,14 @@ def bleu_scores(target: str, text: str) -> dict[str, float]:
 
 def _ngram_precision(wanted: list[str], said: list[str], size: int) -> float:
     """Return the clipped n-gram precision of an answer."""
-    there, here = (
-        Counter(zip(*(words[start:] for start in range(size)), strict=False))
-        for words in (wanted, said)
-    )
-    return ((there & here).total() or _SMOOTHED) / max(1, here.total())
+    here = _count_ngrams(said, size)
+    shared = _count_ngrams(wanted, size) & here
+    return (shared.total() or _SMOOTHED) / max(1, here.total())
+
+
+def _count_ngrams(words: list[str], size: int) -> Counter[tuple[str, ...]]:
+    shifted = [words[start:] for start in range(size)]
+    return Counter(zip(*shifted, strict=False))
 
 
 def _geometric_mean(shares: list[float]) -> float:

@@ -172,19 +172,12 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return the one of several values that a normalized text calls usual, "" if none or several."""
     if len({mention.value for mention in named}) == 1:
         return ""
-    around = (
-        (
-            mention.value,
-            text[max(0, mention.start - 2 * _NEAR) : mention.start],
-            text[mention.end :][:_NEAR],
-        )
-        for mention in named
-    )
-    usual = {
-        value
-        for value, before, after in around
-        if RE.usual_before.search(before) or RE.usual_after.match(after)
-    }
+    usual = set()
+    for mention in named:
+        before = text[max(0, mention.start - 2 * _NEAR) : mention.start]
+        after = text[mention.end :][:_NEAR]
+        if RE.usual_before.search(before) or RE.usual_after.match(after):
+            usual.add(mention.value)
     return usual.pop() if len(usual) == 1 else ""
 
 
@@ -275,13 +268,13 @@ def _prove_single(
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     """Return whether a normalized text leaves a choice of two values; one must be `value` unless that is ""."""
     ordered = sorted(named, key=lambda mention: mention.start)
-    return any(
-        second.start - first.end < _NEAR
-        and first.value != second.value
-        and value in ("", first.value, second.value)
-        and RE.choice.search(text[first.end : second.start])
-        for first, second in pairwise(ordered)
-    )
+    for first, second in pairwise(ordered):
+        if second.start - first.end >= _NEAR or first.value == second.value:
+            continue
+        is_asked = value in ("", first.value, second.value)
+        if is_asked and RE.choice.search(text[first.end : second.start]):
+            return True
+    return False
 
 
 _FRAME = frozenset(("the", "a", "an", "it", "its", "is", "option", "number"))
@@ -346,17 +339,15 @@ def _kept_value(text: str, named: Sequence[Mention]) -> str:
     """Return the only value that a normalized text does not set aside, "" if none or several."""
     spans = [match.span() for match in RE.aside.finditer(text)]
     ordered = sorted(named, key=lambda mention: mention.start)
-    left = {
-        mention.value
-        for mention in ordered
-        if not any(
+    left = set()
+    for mention in ordered:
+        before = text[max(0, mention.start - _NEAR) : mention.start]
+        is_left_from = mention is not ordered[-1] and RE.from_word.search(before)
+        is_aside = any(
             start <= mention.start and mention.end <= end for start, end in spans
         )
-        and not (
-            RE.from_word.search(text[max(0, mention.start - _NEAR) : mention.start])
-            and mention is not ordered[-1]
-        )
-    }
+        if not is_aside and not is_left_from:
+            left.add(mention.value)
     return left.pop() if len(left) == 1 else ""
 
 

@@ -50,10 +50,10 @@ def _slot_patterns() -> dict[str, str]:
     templates = read_templates()
     names = templates["names"]
     words = {**templates["slots"], "name": names, "friend": names}
-    slots = {
-        f"{{{slot}}}": f"(?:{'|'.join(map(re.escape, values))})"
-        for slot, values in words.items()
-    }
+    slots = {}
+    for slot, values in words.items():
+        alternatives = "|".join(map(re.escape, values))
+        slots[f"{{{slot}}}"] = f"(?:{alternatives})"
     # A last name is a signature only after a full sentence or a list of several lines.
     free = {"{fact}": "(?:.+)", "{text}": r"(?s:.*[^\w\s,;:]|.*\n.*)"}
     return {"[": "(?:", "]": ")", "|": "|", **slots, **free}
@@ -66,11 +66,12 @@ def is_small_talk(message: str) -> bool:
 
 def is_relayed(message: str) -> bool:
     """Return whether a message only relays words of strangers to all scenarios, or is about them."""
-    return all(
-        len(text) <= LONGEST_RELAYED
-        and (_relayed().fullmatch(text) is not None or _is_about_stranger(text))
-        for text in message.split(PARAGRAPHS)
-    )
+    for text in message.split(PARAGRAPHS):
+        if len(text) > LONGEST_RELAYED:
+            return False
+        if not (_relayed().fullmatch(text) or _is_about_stranger(text)):
+            return False
+    return True
 
 
 def tell_of_stranger(text: str, stranger: str) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product, starmap
 
 from rapidfuzz.distance import OSA
 
@@ -70,16 +71,15 @@ class Label:
     @property
     def plain(self) -> frozenset[str]:
         """Its words joined without spaces, in each spelling."""
-        spelled = [sorted(word.forms) for word in self.words]
-        signs = [word.sign for word in self.words]
-        longest = max(map(len, spelled), default=0)
-        return frozenset(
-            "".join(
-                forms[min(n, len(forms) - 1)] + sign
-                for forms, sign in zip(spelled, signs, strict=True)
-            )
-            for n in range(longest)
-        )
+        spellings = set()
+        most = max((len(word.forms) for word in self.words), default=0)
+        for number in range(most):
+            joined = ""
+            for word in self.words:
+                forms = sorted(word.forms)
+                joined += forms[min(number, len(forms) - 1)] + word.sign
+            spellings.add(joined)
+        return frozenset(spellings)
 
 
 # --- Reading.
@@ -358,16 +358,13 @@ def _differs_in_contrary(first: Label, second: Label) -> bool:
     """Return whether labels differ only in a word of a closed set, whose members exclude each other."""
     if len(first.words) != len(second.words):
         return False
-    pairs = [
-        (word.forms, other.forms)
-        for word, other in zip(first.words, second.words, strict=True)
+    pairs = zip(first.words, second.words, strict=True)
+    differing = [
+        word.forms | other.forms
+        for word, other in pairs
         if word.forms.isdisjoint(other.forms)
     ]
-    return len(pairs) == 1 and any(
-        mine <= some and theirs <= some
-        for some in _CLOSED_SETS
-        for mine, theirs in pairs
-    )
+    return len(differing) == 1 and any(map(differing[0].issubset, _CLOSED_SETS))
 
 
 def differs_in_sign(text: str, expected: str) -> bool:
@@ -411,12 +408,12 @@ def _match_in_order(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
     """Return whether the words of two names agree pairwise."""
     if len(mine) != len(theirs):
         return _match_initials(mine, theirs)
-    return all(
-        _is_same_word(word, other) for word, other in zip(mine, theirs, strict=True)
-    ) and any(
-        word.forms & other.forms or len(word.text) > 1
-        for word, other in zip(mine, theirs, strict=True)
-    )
+    is_spelled_out = False
+    for word, other in zip(mine, theirs, strict=True):
+        if not _is_same_word(word, other):
+            return False
+        is_spelled_out |= bool(word.forms & other.forms) or len(word.text) > 1
+    return is_spelled_out
 
 
 def _match_initials(mine: Sequence[Word], theirs: Sequence[Word]) -> bool:
@@ -446,21 +443,19 @@ def _is_inflected(word: Word, other: Word) -> bool:
     """Return whether one word is the other's plural, or another case of a Slavic name."""
     for mine in word.forms:
         for theirs in other.forms:
-            if any(
-                mine + ending == theirs or theirs + ending == mine
-                for ending in _ENDINGS
-            ):
-                return len(min(mine, theirs, key=len)) > 2
+            short, long = sorted((mine, theirs), key=len)
+            if long in [short + ending for ending in _ENDINGS]:
+                return len(short) > 2
             if _plural_of_f(mine) == theirs or _plural_of_f(theirs) == mine:
                 return True
-    cyrillic = all(
-        not label_word.text.isascii()
-        and _LATIN.keys() & set(label_word.text.casefold())
-        for label_word in (word, other)
-    )
-    return cyrillic and any(
-        _share_stem(mine, theirs) for mine in word.forms for theirs in other.forms
-    )
+    if not (_is_cyrillic(word) and _is_cyrillic(other)):
+        return False
+    return any(starmap(_share_stem, product(word.forms, other.forms)))
+
+
+def _is_cyrillic(word: Word) -> bool:
+    letters = set(word.text.casefold())
+    return not word.text.isascii() and not letters.isdisjoint(_LATIN)
 
 
 def _plural_of_f(word: str) -> str:
