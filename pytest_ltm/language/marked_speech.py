@@ -190,7 +190,7 @@ _FEWEST_WORDS = 5
 
 
 def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
-    """Return the span of an opening block in unknown tags that is followed by plain text or a frame."""
+    """Return the span of an opening block in unknown tags that is followed by an answer: text or a frame."""
     closing = next((mark for mark in marks if mark.role == "closes"), None)
     if closing is None:
         return []
@@ -203,6 +203,7 @@ def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     if (
         text[:start].strip()
         or not rest
+        or (rest.endswith("?") and is_talk(rest))
         or len(text[start : closing.start].split()) < _FEWEST_WORDS
     ):
         return []

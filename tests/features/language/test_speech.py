@@ -79,6 +79,15 @@ def test_marks_may_leave_a_part_or_nothing(reply: str, expected: str) -> None:
     assert speech(reply) == expected
 
 
+def test_a_block_in_unknown_tags_is_the_answer_if_only_a_question_back_follows() -> (
+    None
+):
+    block = "<section>It is the Dunlin, out of five boats.</section>"
+    asked = f"{block}\n\nWas there something else you wanted?"
+    assert speech(asked) == asked
+    assert speech(f"{block}\n\nThe Petrel.").strip() == "The Petrel."
+
+
 def test_tags_of_ones_own_enclose_thoughts() -> None:
     assert speech("<zz>Petrel</zz>Dunlin <zz>no</zz>", tags=["zz"]) == "Dunlin"
 
@@ -119,6 +128,8 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
         ("**- **Ida** (now)\n- **Gareth**", "- **Ida** (now)\n- **Gareth**"),
         ("| egg | 2 |\n| bun | 3 | [1][2]", "| egg | 2 |\n| bun | 3 |"),
         ("- memory card\n- tripod\n- lens", "- memory card\n- tripod\n- lens"),
+        ("[Bot] The Dunlin.", "The Dunlin."),
+        ("[Dunlin] is its name.", "[Dunlin] is its name."),
     ],
 )
 def test_what_says_something_stays_in_the_normal_form(said: str, normal: str) -> None:
