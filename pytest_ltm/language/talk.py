@@ -54,7 +54,9 @@ def without_talk(text: str, topic: Topic) -> str:
 
 
 def is_talk(text: str) -> bool:
-    """Return whether a text has only talk or a program's note, and denies and doubts nothing."""
+    """Return whether a short text has only talk or a program's note, and denies and doubts nothing."""
+    if len(text) > _REACH:
+        return False
     text = RE.unit.sub(" ", text)
     return _has_only_talk(text) and not _tells_something(text, UNKNOWN)
 
