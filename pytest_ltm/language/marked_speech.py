@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.structured import is_yaml_answer, without_yaml_thoughts
-from pytest_ltm.language.talk import is_talk
+from pytest_ltm.language.talk import is_note, is_talk
 
 
 def strip_marked(text: str, tags: Sequence[str]) -> str:
@@ -328,7 +328,7 @@ def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
     for match in labels:
         is_marked = match["colon"] or match["mark"].strip("(")
         before = text[: match.start()].strip()
-        is_said = before and not is_talk(before)
+        is_said = before and not is_note(before)
         if is_said and is_marked and RE.pure.fullmatch(match["label"]):
             if answers and answers[-1].start() > match.start():
                 return text[answers[-1].end() :]

@@ -11,7 +11,7 @@ from itertools import pairwise, repeat
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
-from pytest_ltm.language.talk import UNKNOWN, Topic, without_talk
+from pytest_ltm.language.talk import UNKNOWN, Topic, without_offer, without_talk
 
 
 def normalize(
@@ -22,7 +22,7 @@ def normalize(
     A frame (a fence, a tag, a label) is removed if it encloses everything; unmarked
     words only if they are talk at the beginning or the end and something else remains.
     `objects_within`: replace an object in prose with the answer that it names.
-    `topic`: words that are no talk; None if the speech is an act, all of which counts.
+    `topic`: what the talk is around; None if the speech is an act: only an offer of help is removed.
     """
 
     def simplify(text: str) -> str:
@@ -39,6 +39,8 @@ def normalize(
         ]
         if topic:
             steps.append(partial(without_talk, topic=topic))
+        else:
+            steps.append(without_offer)
         for step in steps:
             # a step that would leave nothing has found the answer, not a layer around
             # it

@@ -42,7 +42,7 @@ def without_talk(text: str, topic: Topic) -> str:
     its words must be words of talk.
     """
     for strip in (
-        _without_closing,
+        without_closing,
         _without_note,
         _without_question,
         _without_opening,
@@ -61,7 +61,13 @@ def is_talk(text: str) -> bool:
     return _has_only_talk(text) and not _tells_something(text, UNKNOWN)
 
 
-def _without_closing(text: str, topic: Topic) -> str:
+def is_note(text: str) -> bool:
+    """Return whether a short text is only a program's note on its work or source."""
+    return len(text) <= _REACH and _is_note(text.lower(), UNKNOWN)
+
+
+def without_closing(text: str, topic: Topic) -> str:
+    """Return an answer without its last sentence if that is talk."""
     base = max(0, len(text) - _REACH)
     starts = [match.end() for match in RE.sentence_start.finditer(text, base)]
     # the last sentence may have capitals that do not begin one
@@ -87,6 +93,12 @@ def _without_closing(text: str, topic: Topic) -> str:
 
 
 _CAPITALS = 3
+
+
+def without_offer(text: str) -> str:
+    """Return a text without its last sentence if that is talk which offers help."""
+    shorter = without_closing(text, UNKNOWN)
+    return shorter if RE.helps.search(text[len(shorter) :]) else text
 
 
 def _without_note(text: str, topic: Topic) -> str:

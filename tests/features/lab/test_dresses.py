@@ -38,7 +38,7 @@ CLOSINGS = (
 )
 THOUGHTS = (
     *("<think>{}</think>\n", "<recalled>\n{}\n</recalled>\n", "(Recalling: {})\n\n"),
-    *("[THINK]{}[/THINK]", "> Thought: {}\n\n", "Context: {}\nAnswer: "),
+    *("[THINK]{}[/THINK]", "> Thought: {}\n\n"),
     *("**Reasoning**\n{}\n\n**Answer**\n", "Let me reason.\n{}\n\nAnswer: "),
 )
 FRAMES = (
