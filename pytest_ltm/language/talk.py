@@ -77,12 +77,18 @@ def without_closing(text: str, topic: Topic) -> str:
         simple = " ".join(plain_words(sentence))
         if RE.signs.fullmatch(simple):
             return before
-        # a colon introduces an answer, and a condition asserts nothing
-        stated = RE.condition.sub("", simple)
-        if before.endswith(":") or _tells_something(sentence, topic, stated):
-            continue
-        ending = sentence.rstrip(" *_\"')")
+        ending = sentence.rstrip(_QUOTES)
         is_question = ending.endswith("?")
+        # a condition asserts nothing
+        stated = RE.condition.sub("", simple)
+        # what is said behind a question may answer it: "Two? Let me check."
+        is_behind_question = before.rstrip(_QUOTES).endswith("?")
+        is_reply = is_behind_question and not is_question and stated == simple
+        # a colon introduces an answer
+        if before.endswith(":") or is_reply:
+            continue
+        if _tells_something(sentence, topic, stated):
+            continue
         is_addressed = ending.endswith(("?", "!")) or RE.addressed.search(simple)
         if is_addressed and _has_only_talk(stated):
             return before
@@ -93,6 +99,7 @@ def without_closing(text: str, topic: Topic) -> str:
 
 
 _CAPITALS = 3
+_QUOTES = " *_\"')"
 
 
 def without_offer(text: str) -> str:

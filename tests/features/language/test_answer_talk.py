@@ -64,6 +64,21 @@ def test_what_may_mean_something_stays(said: str) -> None:
     assert strip(said) == normalize(said, topic=None)
 
 
+@pytest.mark.parametrize(
+    "closing",
+    [
+        *CLOSINGS[2:4],
+        " Let me check.",
+        " Good question!",
+        " I need to look that up for you.",
+        " That's news to me.",
+    ],
+)
+def test_what_is_said_behind_a_question_may_answer_it(closing: str) -> None:
+    assert closing.strip() in strip(f"Two?{closing}")
+    assert closing.strip() not in strip(f"{ANSWER}{closing}")
+
+
 def test_words_of_what_is_expected_are_no_talk() -> None:
     closing = "Two. I'll keep that in mind."
 
