@@ -108,6 +108,25 @@ def is_thought(part: Mapping[str, Any]) -> bool:
     return False
 
 
+def split_parts(content: Any) -> tuple[Any, str]:
+    """Return the text and the thoughts of a content in parts; any other content unchanged.
+
+    A part is a thought if its type, or a field that is true, says so.
+    """
+    if not isinstance(content, list):
+        return content, ""
+    texts = []
+    thoughts = []
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        if is_thought(part):
+            thoughts.append(find_thoughts({"thought": part}))
+        elif isinstance(part.get("text"), str):
+            texts.append(part["text"])
+    return "".join(texts) if texts else None, "".join(thoughts)
+
+
 def _text_in(value: Any, depth: int) -> str:
     """Return the text in a field, alone or in parts."""
     if isinstance(value, str):

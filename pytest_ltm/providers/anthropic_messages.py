@@ -10,8 +10,7 @@ from pytest_ltm.api.storage import TransientFault
 from pytest_ltm.providers.answer_fields import (
     calls_tool,
     find_end,
-    find_thoughts,
-    is_thought,
+    split_parts,
 )
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.chat_responses import (
@@ -84,17 +83,10 @@ class Anthropic(Provider):
         content = answer.get("content")
         if not isinstance(content, list):
             raise no_answer(answer, reception.model, "the content of a message")
-        texts = []
-        thoughts = []
+        text, thoughts = split_parts(content)
         calls = []
         for part in content:
-            if not isinstance(part, dict):
-                continue
-            if is_thought(part):
-                thoughts.append(find_thoughts({"thought": part}))
-            elif isinstance(part.get("text"), str):
-                texts.append(part["text"])
-            if calls_tool(part):
+            if isinstance(part, dict) and calls_tool(part):
                 call = ToolCall(
                     received(part.get("id")),
                     received(part.get("name")),
@@ -104,10 +96,10 @@ class Anthropic(Provider):
         beside = {name: answer[name] for name in answer if name != "content"}
         return response_of(
             reception,
-            "".join(texts),  # a turn without any part is an empty reply
+            text or "",  # a turn without any part is an empty reply
             self.used(answer),
             finish_reason=find_end(beside),
-            thoughts="".join(thoughts),
+            thoughts=thoughts,
             calls=calls,
         )
 

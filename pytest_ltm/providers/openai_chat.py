@@ -13,7 +13,7 @@ from pytest_ltm.providers.answer_fields import (
     find_calls,
     find_end,
     find_thoughts,
-    is_thought,
+    split_parts,
 )
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,
@@ -156,25 +156,6 @@ def _around_text(event: Mapping[str, Any]) -> list[dict[str, Any]]:
     around = {name: choice[name] for name in choice if name not in {"delta", "message"}}
     beside = {name: event[name] for name in event if name != "choices"}
     return [{**beside, **around}]
-
-
-def split_parts(content: Any) -> tuple[Any, str]:
-    """Return the text and the thoughts of a content in parts; any other content unchanged.
-
-    A part is a thought if its type, or a field that is true, says so.
-    """
-    if not isinstance(content, list):
-        return content, ""
-    texts = []
-    thoughts = []
-    for part in content:
-        if not isinstance(part, dict):
-            continue
-        if is_thought(part):
-            thoughts.append(find_thoughts({"thought": part}))
-        elif isinstance(part.get("text"), str):
-            texts.append(part["text"])
-    return "".join(texts) if texts else None, "".join(thoughts)
 
 
 def _read_calls(parts: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
