@@ -8,7 +8,6 @@ none of the agent's code.
 
 from __future__ import annotations
 
-import base64
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, to_builtins
 
 from pytest_ltm.agents.line_process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents.processes import Processes
@@ -145,7 +144,7 @@ class AgentApart(Apart):
         """Close the agent; end its process and everything that the process started."""
         try:
             if self._process is not None and not self._process.killed:
-                self._ask({"close": True}, "ok")
+                self._call("close")
         finally:
             process = self._process
             self._process = None
@@ -155,73 +154,67 @@ class AgentApart(Apart):
     # --- capabilities, if it has them
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        return self._ask_reply({"message": message, "user": user})
+        return convert(self._call("reply", message, user=user), Reply)
 
     def _reply_with_tools(
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
         offered = Tools() if tools is None else tools
-        request = {"message": message, "user": user, **shown_tools(offered)}
-        return self._ask_reply(request, offered)
+        return convert(self._call("reply", message, user=user, tools=offered), Reply)
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._ask_reply({"message": message, "alone": True})
+        return convert(self._call("answer_alone", message), Reply)
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        encoded = list(map(_encode_bytes, images))
-        return self._ask_reply({"message": message, "images": encoded})
+        return convert(self._call("reply_with_images", message, images), Reply)
 
     def _begin_session(self, user: str) -> None:
         """Do nothing: the session begins when the agent is created."""
 
     def _compact(self) -> Reply:
-        return self._ask_reply({"compact": True})
+        return convert(self._call("compact"), Reply)
 
     def _reset(self) -> None:
-        self._ask({"reset": True}, "ok")
+        self._call("reset")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        fields = {"message": message, "reply": reply, "user": user}
-        return self._ask_reply({"accept": fields})
+        return convert(self._call("accept", message, reply, user=user), Reply)
 
     def _save(self) -> bytes:
-        return base64.b64decode(self._ask({"save": True}, "state")["state"])
+        return convert(self._call("save"), bytes)
 
     def _load(self, state: bytes) -> None:
-        self._ask({"load": _encode_bytes(state)}, "ok")
+        self._call("load", state)
 
     def _tell_time(self, now: datetime) -> None:
-        self._ask({"now": now.isoformat()}, "ok")
+        self._call("tell_time", now)
 
     def _usage(self) -> Usage:
-        return Usage(**self._ask({"usage": True}, "usage")["usage"])
+        return convert(self._call("usage"), Usage)
 
     def _count_tokens(self, text: str) -> int:
-        return int(self._ask({"count": text}, "tokens")["tokens"])
+        return convert(self._call("count_tokens", text), int)
 
     def _configuration(self) -> Mapping[str, Any]:
         return self._configured
 
     def _retrieved(self) -> Any:
-        return self._ask({"retrieved": True}, "retrieved")["retrieved"]
+        return self._call("retrieved")
 
     def _in_context(self) -> Any:
-        return self._ask({"in_context": True}, "in_context")["in_context"]
+        return self._call("in_context")
 
     def _written(self) -> list[tuple[str, str, str | None]]:
-        rows = self._ask({"written": True}, "written")["written"]
+        rows = self._call("written")
         return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
 
     def _settle(self) -> None:
-        self._ask({"settle": True}, "ok")
+        self._call("settle")
 
     def _delete(self, record: str) -> None:
-        self._ask({"delete": record}, "ok")
+        self._call("delete", record)
 
     # --- the process
-
-    def _ask_reply(self, request: dict[str, Any], tools: Tools | None = None) -> Reply:
-        return convert(self._ask(request, "reply", tools)["reply"], Reply)
 
     def _start(self) -> dict[str, Any]:
         """Start the process and return its description of the agent."""
@@ -243,26 +236,31 @@ class AgentApart(Apart):
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
-    def _ask(
-        self, request: dict[str, Any], field_name: str, tools: Tools | None = None
-    ) -> dict[str, Any]:
-        """Return the answer to a request, with the field `field_name`; a process out of step is ended.
+    def _call(
+        self,
+        method: str,
+        *arguments: object,
+        user: str = "",
+        tools: Tools | None = None,
+    ) -> Any:
+        """Return the result of a method of the agent, as JSON values; a process out of step is ended.
 
-        `tools`: the tools that the agent may call before it answers.
+        `tools`: the tools that the agent may call before it returns.
         """
         # It ended during an earlier call; the caller will load or replay the
         # conversation.
         if self._process is None or self._process.killed:
             self._start()
-        assert self._process is not None
+        request = {"call": method, "arguments": to_builtins(arguments), "user": user}
+        if tools is not None:
+            request |= shown_tools(tools)
         if self._time:
             request["clock"] = self._time
-        answer = self._exchange(request, field_name)
-        while tools is not None and "call" in answer:
-            result = _call_tool(tools, answer["call"])
-            answer = self._exchange(result, field_name)
+        answer = self._exchange(request)
+        while tools is not None and "tool" in answer:
+            answer = self._exchange(_call_tool(tools, answer["tool"]))
         if "error" not in answer:
-            return answer
+            return answer["result"]
         raised = _remote_cause(answer)
         fault_fields = answer["fault"]
         if not fault_fields:
@@ -274,13 +272,13 @@ class AgentApart(Apart):
             fault.usage = Usage(**fault_fields["usage"])
         raise fault from raised
 
-    def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:
-        """Return the answer of the process: the field `field_name`, an error, or a call."""
+    def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer of the process: a result, an error, or a call of a tool."""
         assert self._process is not None
         limit = _own_limit(self._where.how.limit)
         try:
             answer = self._process.ask(
-                request, field_name=field_name, instead="call", seconds=limit
+                request, field_name="result", instead="tool", seconds=limit
             )
         except OutOfStep as error:
             fatal = not self._capabilities.restorable
@@ -298,10 +296,6 @@ def _call_tool(tools: Tools, call: Mapping[str, Any]) -> dict[str, str]:
     except AgentFault as fault:
         return {"fault": str(fault)}
     return {"result": tools.results[0].result}
-
-
-def _encode_bytes(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def _learn_secrets(answer: Mapping[str, Any]) -> None:

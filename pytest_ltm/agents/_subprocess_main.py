@@ -6,22 +6,23 @@ stdin is empty.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import faulthandler
-import functools
 import json
 import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import IO, Any, ClassVar
+from typing import IO, Any, NamedTuple
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 from msgspec.structs import asdict, astuple
 
 from pytest_ltm.agents import answers
@@ -56,7 +57,6 @@ from pytest_ltm.api.storage import (
 
 # Longest traceback to report, in characters: its beginning and its end are kept.
 _LONGEST = 20_000
-_OK = {"ok": True}
 
 
 def _refuse(text: str) -> AgentFault:
@@ -211,9 +211,6 @@ class _Child:
         }
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        answer = next(
-            answer for kind, answer in self._ANSWERS.items() if kind in request
-        )
         clock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._jump and "clock" in request:
             import time_machine
@@ -222,137 +219,95 @@ class _Child:
                 datetime.fromisoformat(request["clock"]), tick=True
             )
         with clock, self._errors.collected():
-            fields = answer(self, request)
-        # Only with the usage of a message or an exchange: other answers have no field
-        # for it.
-        if reply := fields.get("reply"):
-            reply["mishaps"] = [*reply["mishaps"], *map(asdict, self._errors.take())]
-        return fields
+            if request["call"] == "close":
+                self._close()
+                result = None
+            else:
+                result = self._run(request)
+        # Errors go with the usage of a message or an exchange: other results have no
+        # field for them.
+        if isinstance(result, Reply):
+            mishaps = (*result.mishaps, *self._errors.take())
+            result = replace(result, mishaps=mishaps)
+        return {"result": to_builtins(result)}
 
-    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        images = [base64.b64decode(encoded) for encoded in request.get("images", ())]
-        if request.get("alone"):
-            reply = self._call("answer_alone", request["message"], admit=_take_reply)
-        elif images:
-            reply = self._call(
-                "reply_with_images", request["message"], images, admit=_take_reply
-            )
-        else:
-            scope = Scope(user=request["user"])
-            arguments = user_arguments(self._agent.reply, scope)
-            reply = self._reply_with_tools(request, arguments)
-        return {"reply": to_builtins(reply)}
-
-    def _reply_with_tools(
-        self, request: dict[str, Any], arguments: dict[str, Any]
-    ) -> Reply:
-        """Return the reply to a message, which may come with tools."""
+    def _run(self, request: dict[str, Any]) -> Any:
+        """Return the result of a method, which may come with a user and with tools."""
+        method = request["call"]
+        form = _METHODS[method]
+        arguments = convert(request["arguments"], form.takes)
         called_tools = _CalledTools(self._call_tool)
+        named: dict[str, Any] = {}
         if "tools" in request:
-            arguments["tools"] = read_shown_tools(request, called_tools)
+            named["tools"] = read_shown_tools(request, called_tools)
+        scope = Scope(user=request["user"])
+
+        def call() -> Any:
+            function = getattr(self._agent, method)
+            return function(*arguments, **named, **user_arguments(function, scope))
+
         try:
-            reply: Reply = self._call(
-                "reply", request["message"], admit=_take_reply, **arguments
-            )
+            return self._call(call, form.admit)
         finally:
             called_tools.end()
-        return reply
 
     def _call_tool(self, call: Call) -> dict[str, Any]:
         """Return the scenario's result of a call."""
-        fields = self._with_secrets({"call": to_builtins(call)})
+        fields = self._with_secrets({"tool": to_builtins(call)})
         self._line.write(json.dumps(fields).encode())
         return self._line.read()
 
-    def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        exchange = request["accept"]
-        user = user_arguments(self._agent.accept, Scope(user=exchange["user"]))
-        taking: Reply = self._call(
-            "accept", exchange["message"], exchange["reply"], admit=check_taking, **user
-        )
-        reply = Reply("", taking.usage, taking.cost_usd)
-        return _OK | {"reply": to_builtins(reply)}
-
-    def _compact(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"reply": to_builtins(self._call("compact", admit=check_summary))}
-
-    def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        state: bytes = self._call("save", admit=answers.check_bytes)
-        return {"state": base64.b64encode(state).decode()}
-
-    def _count(self, request: dict[str, Any]) -> dict[str, Any]:
-        tokens = self._call("count_tokens", request["count"], admit=_take_count)
-        return {"tokens": tokens}
-
-    def _close(self, _: dict[str, Any]) -> dict[str, Any]:
+    def _close(self) -> None:
         try:
             name = closing_method(self._agent)
-            return self._run(name) if name else _OK
+            if name:
+                self._call(partial(methodcaller(name), self._agent), airlock.drop)
         finally:
             self._loop.close()
 
-    def _texts(self, method: str) -> dict[str, Any]:
-        admit = functools.partial(answers.check_texts, method=method)
-        return {method: self._call(method, admit=admit)}
-
-    def _run(self, method: str, *arguments: object) -> dict[str, Any]:
-        """Call a method of the agent that returns nothing."""
-        self._call(method, *arguments)
-        return _OK
-
-    def _call(
-        self,
-        method: str,
-        *arguments: object,
-        admit: airlock.Admit = airlock.drop,
-        **keywords: object,
-    ) -> Any:
+    def _call(self, call: Callable[[], Any], admit: airlock.Admit) -> Any:
+        """Return the admitted result of the agent's code."""
         if copied():
             raise AgentFault(FORK_MESSAGE, fatal=True)
         process = os.getpid()
         try:
-            return self._loop.call(
-                None,
-                lambda: getattr(self._agent, method)(*arguments, **keywords),
-                airlock.Gate(admit, _refuse),
-            )
+            return self._loop.call(None, call, airlock.Gate(admit, _refuse))
         finally:
             end_copy(process)
 
-    _ANSWERS: ClassVar[
-        Mapping[str, Callable[[Any, dict[str, Any]], dict[str, Any]]]
-    ] = {
-        "message": _reply,
-        "accept": _accept,
-        "save": _save,
-        "compact": _compact,
-        "count": _count,
-        "close": _close,
-        "load": lambda self, request: self._run(
-            "load", base64.b64decode(request["load"])
-        ),
-        "now": lambda self, request: self._run(
-            "tell_time", datetime.fromisoformat(request["now"])
-        ),
-        "delete": lambda self, request: self._run("delete", request["delete"]),
-        "reset": lambda self, _: self._run("reset"),
-        "settle": lambda self, _: self._run("settle"),
-        "usage": lambda self, _: {
-            "usage": asdict(self._call("usage", admit=answers.check_usage))
-        },
-        "retrieved": lambda self, _: self._texts("retrieved"),
-        "in_context": lambda self, _: self._texts("in_context"),
-        "written": lambda self, _: {
-            "written": to_builtins(self._call("written", admit=answers.check_written))
-        },
-    }
-    """Handlers by the field that identifies a request."""
+
+class _Method(NamedTuple):
+    """A method of the agent that a request may name."""
+
+    admit: airlock.Admit = airlock.drop
+    takes: Any = tuple[()]
+    """The types of its arguments."""
+
+
+_METHODS = {
+    "reply": _Method(_take_reply, tuple[str]),
+    "answer_alone": _Method(_take_reply, tuple[str]),
+    "reply_with_images": _Method(_take_reply, tuple[str, list[bytes]]),
+    "accept": _Method(check_taking, tuple[str, str]),
+    "compact": _Method(check_summary),
+    "tell_time": _Method(takes=tuple[datetime]),
+    "save": _Method(answers.check_bytes),
+    "load": _Method(takes=tuple[bytes]),
+    "reset": _Method(),
+    "settle": _Method(),
+    "delete": _Method(takes=tuple[str]),
+    "usage": _Method(answers.check_usage),
+    "count_tokens": _Method(_take_count, tuple[str]),
+    "retrieved": _Method(partial(answers.check_texts, method="retrieved")),
+    "in_context": _Method(partial(answers.check_texts, method="in_context")),
+    "written": _Method(answers.check_written),
+}
 
 
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for an object that its path does not fully describe: it would be another one here."""
     definition = source.definition
-    if source.settings is not None and isinstance(definition, functools.partial):
+    if source.settings is not None and isinstance(definition, partial):
         # with a file's parameters
         definition = definition.func
     if isinstance(definition, MethodType):  # a bound method
