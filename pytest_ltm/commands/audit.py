@@ -12,7 +12,6 @@ from typing import Any
 from pytest_ltm.api.storage import (
     ConfigurationError,
     did_you_mean,
-    for_file,
     write_output,
 )
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
@@ -86,7 +85,7 @@ def audit_memory(arguments: Namespace) -> int:
     memories = read_memories(dump, fields)
     audit = Audit(dump.name, fields, memories, find_faults(memories, retrieved))
     if arguments.page:
-        write_output(Path(arguments.page), for_file(render_page(audit)))
+        write_output(Path(arguments.page), render_page(audit))
     if arguments.json:
         print(json.dumps(audit_record(audit), indent=1))
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_ltm.agents.memory.pace import parse_pace, use_pace
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.api.storage import ConfigurationError, for_file, write_output
+from pytest_ltm.api.storage import ConfigurationError, write_output
 from pytest_ltm.commands.arguments import add_flags, add_json, add_option, add_output
 from pytest_ltm.lifecycle.cards.card import (
     Card,
@@ -23,7 +23,7 @@ from pytest_ltm.lifecycle.cards.card import (
     make_row,
     read_card,
 )
-from pytest_ltm.lifecycle.cards.card_report import render_page, table_lines, text_lines
+from pytest_ltm.lifecycle.cards.card_report import card_table, render_page, text_lines
 from pytest_ltm.lifecycle.cards.recorded_model import (
     ModelServer,
     recording_model,
@@ -84,11 +84,11 @@ def check_memory(arguments: Namespace) -> int:
     if arguments.output:
         write_output(arguments.output, card_json(card).encode())
     if arguments.page:
-        write_output(Path(arguments.page), for_file(render_page(card)))
+        write_output(Path(arguments.page), render_page(card))
     if arguments.json:
         print(card_json(card), end="")
     elif arguments.markdown:
-        print("\n".join(table_lines(card)))
+        print(card_table(card))
     else:
         print("\n".join(text_lines(card)))
     return _compare(card, reference) if reference else 0

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pytest_ltm.agents.memory.scopes import Scope
-from pytest_ltm.lifecycle.bench import Bench, asserted_in
+from pytest_ltm.lifecycle.bench import Bench, asserted_in, first_of
 from pytest_ltm.lifecycle.told_facts import Fact
 
 
@@ -23,7 +21,7 @@ def replace_a_value(bench: Bench) -> None:
     scope, fact, neighbour = _tell_two_facts(bench)
     newer = fact.renamed(bench.make_facts.value())
     bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", scope)
-    look_at_correction(bench, scope, [fact], newer, neighbour)
+    look_at_correction(bench, scope, fact, newer, neighbour)
 
 
 def replace_by_update(bench: Bench) -> None:
@@ -42,7 +40,7 @@ def replace_by_update(bench: Bench) -> None:
         return
     bench.subject.update(keys[0], newer.text, scope)
     bench.subject.settle(scope)
-    look_at_correction(bench, scope, [fact], newer, neighbour)
+    look_at_correction(bench, scope, fact, newer, neighbour)
 
 
 def go_back_to_a_value(bench: Bench) -> None:
@@ -52,7 +50,7 @@ def go_back_to_a_value(bench: Bench) -> None:
     bench.tell_text(f"The name of my {fact.subject} is {between.value} now.", scope)
     bench.row.control("new one next", bench.missing(between, scope))
     bench.tell_text(f"The name of my {fact.subject} is {fact.value} again.", scope)
-    look_at_correction(bench, scope, [between], fact, neighbour)
+    look_at_correction(bench, scope, between, fact, neighbour)
 
 
 def retract_without_replacement(bench: Bench) -> None:
@@ -61,7 +59,7 @@ def retract_without_replacement(bench: Bench) -> None:
     bench.tell_text(
         f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )
-    look_at_correction(bench, scope, [fact], None, neighbour)
+    look_at_correction(bench, scope, fact, None, neighbour)
 
 
 def refine_a_part(bench: Bench) -> None:
@@ -79,7 +77,7 @@ def refine_a_part(bench: Bench) -> None:
     bench.row.control("other part first", bench.missing(part, scope, question))
     bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", scope)
     bench.row.expect("other part", bench.missing(part, scope, question))
-    look_at_correction(bench, scope, [fact], newer, neighbour)
+    look_at_correction(bench, scope, fact, newer, neighbour)
 
 
 def prefer_what_the_user_said(bench: Bench) -> None:
@@ -120,15 +118,19 @@ def keep_rejected_values_out(bench: Bench) -> None:
 
 
 def look_at_correction(
-    bench: Bench, scope: Scope, old: Sequence[Fact], newer: Fact | None, neighbour: Fact
+    bench: Bench, scope: Scope, fact: Fact, newer: Fact | None, neighbour: Fact
 ) -> None:
     """Check a correction: current, old, past, after maintenance, read in again, derived, neighbour."""
     row = bench.row
     subject = bench.subject
-    fact = old[0]
     news = [] if newer is None else [newer]
-    if newer is not None:
-        row.expect("current", bench.missing(newer, scope))
+
+    def wrong() -> str:
+        """Check that the new value is found, and the old one not served as current."""
+        return bench.any_missing(news, scope) or bench.stale(fact, scope, *news)
+
+    if news:
+        row.expect("current", bench.any_missing(news, scope))
     row.expect("old as current", bench.stale(fact, scope, *news))
     question = f"What was the name of my {fact.subject} before?"
     hits = subject.search(question, scope, k=20)
@@ -136,23 +138,21 @@ def look_at_correction(
     row.note("past", "the past is known" if is_known else "the past is not known")
     with bench.look("after maintain"):
         subject.maintain(scope)
-        problem = "" if newer is None else bench.missing(newer, scope)
-        row.expect("after maintain", problem or bench.stale(fact, scope, *news))
+        row.expect("after maintain", wrong())
     with bench.look("read in again"):
         bench.feed_again(fact, scope)
-        problem = "" if newer is None else bench.missing(newer, scope)
-        row.expect("read in again", problem or bench.stale(fact, scope, *news))
+        row.expect("read in again", wrong())
     with bench.look("derived"):
         kinds = subject.listed("export", scope)
         derived = {kind: hits for kind, hits in kinds.items() if is_derived(kind)}
         if not derived:
             bench.row.lacks("derived", "export() has no derived kinds")
         else:
-            problem = ""
-            for kind, hits in derived.items():
-                how = f"export(), {kind},"
-                problem = problem or asserted_in(hits, fact, how, news)
-            row.expect("derived", problem)
+            problems = (
+                asserted_in(hits, fact, f"export(), {kind},", news)
+                for kind, hits in derived.items()
+            )
+            row.expect("derived", first_of(problems))
     row.expect("neighbour", bench.missing(neighbour, scope))
 
 

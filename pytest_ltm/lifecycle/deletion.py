@@ -85,12 +85,11 @@ def _copy_of_another(bench: Bench, fact: Fact) -> Scope | None:
 def _kept(bench: Bench, fact: Fact, scope: Scope) -> str:
     """Check each kind of exported record."""
     kinds = bench.subject.listed("export", scope)
-    for kind, hits in kinds.items():
-        if "tombstone" not in kind.casefold():
-            problem = found_in(hits, fact, f"export(), {kind},", _WHOSE)
-            if problem:
-                return problem
-    return ""
+    return first_of(
+        found_in(hits, fact, f"export(), {kind},", _WHOSE)
+        for kind, hits in kinds.items()
+        if "tombstone" not in kind.casefold()
+    )
 
 
 def delete_what_was_derived(bench: Bench) -> None:

@@ -20,7 +20,9 @@ from pytest_ltm.api.storage import (
     LtmError,
     did_you_mean,
     for_screen,
+    from_record,
     make_private,
+    to_record,
     write_whole,
 )
 from pytest_ltm.lifecycle.bench import CAPACITY, Bench
@@ -161,7 +163,7 @@ class LifecycleSession:
         """Collect the row of a test, which may have run in another process."""
         for name, value in report.user_properties if report.when == "call" else ():
             if name == _PROPERTY:
-                self._lines.append(Line.of_record(json.loads(str(value))))
+                self._lines.append(from_record(Line, json.loads(str(value)), _PROPERTY))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -210,8 +212,8 @@ class LifecycleSession:
         if not self._dir.exists():
             make_private(self._dir)
             write_whole(self._dir / ".gitignore", b"*\n")
-        records = [line.record() for line in lines]
-        write_whole(path, json.dumps(records, indent=1, sort_keys=True).encode())
+        text = json.dumps(to_record(lines), indent=1, sort_keys=True)
+        write_whole(path, text.encode())
         return path
 
 
@@ -302,7 +304,7 @@ class LifeItem(pytest.Item):
             tuple(bench.row.cells),
             usage_record(bench.subject.usage),
         )
-        self.user_properties.append((_PROPERTY, json.dumps(line.record())))
+        self.user_properties.append((_PROPERTY, json.dumps(to_record(line))))
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import ceil
 from operator import attrgetter
 from textwrap import wrap
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run, percentiles
 from pytest_ltm.figures.statistics.totals import group_by
@@ -19,8 +20,7 @@ MOST_SECONDS = 2_000
 """The most call durations kept per method and test: a million would fill every report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A row of the matrix as reported by any process."""
 
     agent: str
@@ -28,25 +28,6 @@ class Line:
     test: str
     cells: tuple[Cell, ...]
     usage: Mapping[str, Any]
-
-    def record(self) -> dict[str, Any]:
-        """Return the line as JSON values."""
-        cells = [[cell.look, cell.state, cell.evidence] for cell in self.cells]
-        return {
-            "agent": self.agent,
-            "group": self.group,
-            "test": self.test,
-            "cells": cells,
-            "usage": dict(self.usage),
-        }
-
-    @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Line:
-        """Return the line from its JSON values."""
-        cells = tuple(Cell(*cell) for cell in record["cells"])
-        return cls(
-            record["agent"], record["group"], record["test"], cells, record["usage"]
-        )
 
 
 def usage_record(usage: Usage) -> dict[str, Any]:

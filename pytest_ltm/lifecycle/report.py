@@ -13,10 +13,11 @@ import pytest
 
 from pytest_ltm.api.journal import RunResult, Section, as_sections
 from pytest_ltm.api.session import option_value
-from pytest_ltm.api.storage import LtmError, write_output
+from pytest_ltm.api.storage import LtmError, to_record, write_output
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lifecycle.matrix import Line, usage_lines
 from pytest_ltm.lifecycle.row import State
+from pytest_ltm.reports.section_tables import SectionTable, section_with_tables
 
 SUMMARY = "lifecycle-summary.json"
 LEGEND = (
@@ -34,44 +35,39 @@ _STATES: Mapping[State, str] = {
 def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
     """Yield the matrix of each agent as a section."""
     for agent, agent_lines in group_by(lines, attrgetter("agent")).items():
-        yield Section(
-            title=f"The life of a memory: {agent}",
-            sentences=(LEGEND, *usage_lines(agent_lines)),
-            json={
-                "tables": list(_tables(agent_lines)),
-                "tests": [_test_record(line) for line in agent_lines],
-            },
+        yield section_with_tables(
+            f"The life of a memory: {agent}",
+            (LEGEND, *usage_lines(agent_lines)),
+            _tables(agent_lines),
+            tests=[_test_record(line) for line in agent_lines],
         )
 
 
 def _test_record(line: Line) -> dict[str, Any]:
     """Return a row as JSON values, without the durations."""
-    record = line.record()
+    record: dict[str, Any] = to_record(line)
     del record["usage"]
     return record
 
 
-def _tables(lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
-    failures: list[list[str]] = []
+def _tables(lines: Sequence[Line]) -> Iterator[SectionTable]:
+    failures: list[tuple[str, ...]] = []
     for line in lines:
         for cell in line.cells:
             if cell.state == "fails":
-                failures.append([line.test, cell.look, cell.evidence])
+                failures.append((line.test, cell.look, cell.evidence))
     for group, group_lines in group_by(lines, attrgetter("group")).items():
-        rows = list(map(_row, group_lines))
-        yield _table(group.capitalize(), ["test", *_STATES.values()], rows)
+        columns = ("test", *_STATES.values())
+        yield SectionTable(group.capitalize(), columns, tuple(map(_row, group_lines)))
     if failures:
-        yield _table("What fails", ["test", "look", "evidence"], failures)
+        columns = ("test", "look", "evidence")
+        yield SectionTable("What fails", columns, tuple(failures))
 
 
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
-    return {"title": title, "columns": columns, "rows": rows}
-
-
-def _row(line: Line) -> list[str]:
+def _row(line: Line) -> tuple[str, ...]:
     """Return a test with its checks, grouped into one cell per state."""
     cells = [", ".join(_looks(line, state)) for state in _STATES]
-    return [line.test, *cells]
+    return (line.test, *cells)
 
 
 def _looks(line: Line, state: State) -> Iterator[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 State = Literal["ok", "fails", "lacks", "note"]
 SIGNS: dict[State, str] = {"ok": "ok", "fails": "FAILS", "lacks": "-", "note": "note"}
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """One check: its outcome and the evidence."""
 
     look: str

@@ -21,13 +21,19 @@ def whose(owner: Scope) -> str:
     return f"which only {owner.user!r} had told"
 
 
-def keep_searches_apart(bench: Bench) -> None:
-    """Serve no other user's texts, whether the user said nothing, said little, or names the other."""
+def _tell_as_one_of_two(bench: Bench) -> tuple[Scope, Scope, Fact]:
+    """Let one of two users tell a fact; return her, the other one, and the fact."""
     ann, bo = bench.two_users()
-    row = bench.row
     fact = bench.make_facts.fact()
     bench.tell([fact], ann)
-    row.control("own", bench.missing(fact, ann))
+    bench.row.control("own", bench.missing(fact, ann))
+    return ann, bo, fact
+
+
+def keep_searches_apart(bench: Bench) -> None:
+    """Serve no other user's texts, whether the user said nothing, said little, or names the other."""
+    ann, bo, fact = _tell_as_one_of_two(bench)
+    row = bench.row
     row.expect("another who told nothing", bench.present(fact, bo, whose(ann)))
     fact_of_bo = bench.make_facts.fact()
     bench.tell([fact_of_bo], bo)
@@ -42,11 +48,7 @@ def keep_searches_apart(bench: Bench) -> None:
 
 def keep_names_apart(bench: Bench) -> None:
     """Serve nothing to users whose name is a wildcard, empty, or similar to the owner's."""
-    ann, _ = bench.two_users()
-    row = bench.row
-    fact = bench.make_facts.fact()
-    bench.tell([fact], ann)
-    row.control("own", bench.missing(fact, ann))
+    ann, _, fact = _tell_as_one_of_two(bench)
     for look, names in (
         ("wildcard", _WILDCARDS),
         ("longer", (f"{ann.user}2", f"{ann.user}:1", f"x{ann.user}")),
@@ -54,11 +56,9 @@ def keep_names_apart(bench: Bench) -> None:
         ("case", (ann.user.upper(), ann.user.title())),
         ("blanks", (f" {ann.user}", f"{ann.user} ")),
     ):
-        problem = ""
-        for name in names:
-            other_scope = Scope(user=name, session="1")
-            problem = problem or _refused(bench, fact, other_scope, ann)
-        row.expect(look, problem)
+        scopes = [Scope(user=name, session="1") for name in names]
+        leaks = (_refused(bench, fact, scope, ann) for scope in scopes)
+        bench.row.expect(look, first_of(leaks))
 
 
 def _refused(bench: Bench, fact: Fact, other_scope: Scope, owner: Scope) -> str:
@@ -114,11 +114,12 @@ def keep_lists_apart(bench: Bench) -> None:
             if not (bench.subject.can(power) and bench.subject.takes(power, "user")):
                 raise NotSupported(f"no {power}() that takes a user")
             kinds = bench.subject.listed(power, bo)
-            problem = ""
-            for kind, hits in kinds.items():
-                how = f"{power}() as {bo.user!r}, {kind},"
-                problem = problem or found_in(hits, mine, how, whose(ann))
-            row.expect(power, problem)
+            how = f"{power}() as {bo.user!r}"
+            leaks = (
+                found_in(hits, mine, f"{how}, {kind},", whose(ann))
+                for kind, hits in kinds.items()
+            )
+            row.expect(power, first_of(leaks))
             hits_of_ann = chain.from_iterable(bench.subject.listed(power, ann).values())
             is_there = any(mine.is_in(hit.text) for hit in hits_of_ann)
             problem = f"{power}() as {ann.user!r} does not have {mine.text!r}"

@@ -138,8 +138,7 @@ class Subject:
     def settle(self, scope: Scope) -> None:
         """Wait until the store has made its input readable, by its own method and by the pace."""
         if self.can("settle"):
-            method = self._method("settle")
-            self._call("settle", method, **scope_arguments(method, scope))
+            self._call_in_scope("settle", scope)
         self._sleep(self.pace.wait)
 
     # --- writing
@@ -155,9 +154,8 @@ class Subject:
     ) -> list[Any]:
         """Add a text; return the ids that the store gave it. `at`: the time of the statement, by default now."""
         scope = self.scope_of(speaker, at)
+        self.need("add")
         method = self._method("add")
-        if method is None:
-            raise NotSupported("no add()")
         with self._lock:
             self.texts.append(text)
             self._written_at.setdefault(text, self.pace.clock.seconds())
@@ -193,29 +191,27 @@ class Subject:
     def update(self, key: Any, text: str, scope: Scope) -> None:
         """Replace the text of a record."""
         self.need("update")
-        method = self._method("update")
         self.texts.append(text)
-        self._call(
-            "update", method, key, text, **scope_arguments(method, self.scope_of(scope))
-        )
+        self._call_in_scope("update", scope, key, text)
 
     def delete(self, text: str, speaker: Scope, owner: Scope | None = None) -> None:
         """Delete the records made of the owner's text (default: the speaker's), by ids or by the text."""
         self.need("delete")
-        method = self._method("delete")
-        scope = scope_arguments(method, self.scope_of(speaker))
-        keys = self._keys.get(((owner or speaker).user, text), [])
-        if not keys and not _takes_query(method):
-            hits = self.search(text, owner or speaker)
-            keys = [hit.key for hit in hits if hit.text == text and hit.key is not None]
-        for key in dict.fromkeys(keys) if keys and not _takes_query(method) else [text]:
-            self._call("delete", method, key, **scope)
+        keys: list[Any] = []
+        if not _takes_query(self._method("delete")):
+            keys = self._keys.get(((owner or speaker).user, text), [])
+            keys = keys or self._search_keys(text, owner or speaker)
+        for key in dict.fromkeys(keys or [text]):
+            self._call_in_scope("delete", speaker, key)
+
+    def _search_keys(self, text: str, scope: Scope) -> list[Any]:
+        """Return the ids of the search results with exactly this text."""
+        hits = self.search(text, scope)
+        return [hit.key for hit in hits if hit.text == text and hit.key is not None]
 
     def maintain(self, scope: Scope) -> None:
         """Run the store's background work to completion."""
-        self.need("maintain")
-        method = self._method("maintain")
-        self._call("maintain", method, **scope_arguments(method, self.scope_of(scope)))
+        self._call_in_scope("maintain", scope)
         self.settle(scope)
 
     def reopen(self) -> None:
@@ -238,25 +234,15 @@ class Subject:
 
     def restore(self, backup: Any, scope: Scope) -> None:
         """Restore the result of an earlier `export()`."""
-        self.need("restore")
-        method = self._method("restore")
-        self._call(
-            "restore", method, backup, **scope_arguments(method, self.scope_of(scope))
-        )
+        self._call_in_scope("restore", scope, backup)
 
     # --- reading
 
     def search(self, query: str, speaker: Scope, k: int = 10) -> list[Hit]:
         """Return the search results."""
-        method = self._method("search")
-        if method is None:
-            raise NotSupported("no search()")
-        scope = scope_arguments(method, self.scope_of(speaker))
-        keywords = {"k": k} if takes_argument(method, "k") else {}
+        keywords = {"k": k} if takes_argument(self._method("search"), "k") else {}
         self._searched_at = self.pace.clock.seconds()
-        return _hits_of(
-            self._call("search", method, query, **keywords, **scope), "search"
-        )
+        return _hits_of(self._call_in_scope("search", speaker, query, **keywords))
 
     def find(self, query: str, scope: Scope, value: str, k: int = 10) -> list[Hit]:
         """Search at the run's pace until a text with the value is found; return the last results."""
@@ -298,28 +284,15 @@ class Subject:
 
     def listed(self, power: str, scope: Scope) -> dict[str, list[Hit]]:
         """Return the records from `list` or `export`, by kind."""
-        self.need(power)
-        method = self._method(power)
-        records = self._call(
-            power, method, **scope_arguments(method, self.scope_of(scope))
-        )
-        return _kinds_of(records)
+        return _kinds_of(self._call_in_scope(power, scope))
 
     def exported(self, scope: Scope) -> Any:
         """Return the unchanged result of `export()`."""
-        self.need("export")
-        method = self._method("export")
-        return self._call(
-            "export", method, **scope_arguments(method, self.scope_of(scope))
-        )
+        return self._call_in_scope("export", scope)
 
     def get(self, key: Any, scope: Scope) -> str:
         """Return the text of the record with an id; "" if there is none."""
-        self.need("get")
-        method = self._method("get")
-        record = self._call(
-            "get", method, key, **scope_arguments(method, self.scope_of(scope))
-        )
+        record = self._call_in_scope("get", scope, key)
         if record is None:
             return ""
         return " ".join(map(str, _texts_within(record)))
@@ -363,6 +336,15 @@ class Subject:
     def _close_store(self) -> None:
         if name := closing_method(self.store):
             self._call("close", getattr(self.store, name))
+
+    def _call_in_scope(
+        self, power: str, scope: Scope, *values: Any, **keywords: Any
+    ) -> Any:
+        """Call the method of a power with what it takes of a scope; NotSupported if there is none."""
+        self.need(power)
+        method = self._method(power)
+        keywords |= scope_arguments(method, self.scope_of(scope))
+        return self._call(power, method, *values, **keywords)
 
     def _call(self, name: str, method: Any, *values: Any, **keywords: Any) -> Any:
         began = self.pace.clock.seconds()
@@ -420,8 +402,8 @@ def _keys_of(result: Any) -> list[Any]:
     return [key for key in listed if key is not None and not isinstance(key, bool)]
 
 
-def _hits_of(result: Any, method: str) -> list[Hit]:
-    """Return the results of a search, in any of the supported forms."""
+def _hits_of(result: Any, method: str = "search") -> list[Hit]:
+    """Return the records in the result of a method, in any of the supported forms."""
     if isinstance(result, Mapping):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else result

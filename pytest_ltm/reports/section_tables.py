@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from pytest_ltm.api.journal import Section
-from pytest_ltm.api.storage import LtmError, from_record
+from pytest_ltm.api.storage import LtmError, from_record, to_record
 
 
 class SectionTable(Struct, frozen=True):
@@ -17,6 +18,16 @@ class SectionTable(Struct, frozen=True):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     """The rows, each as long as the columns."""
+
+
+def section_with_tables(
+    title: str, sentences: Iterable[str], tables: Iterable[SectionTable], **values: Any
+) -> Section:
+    """Return a section with tables; `values`: more JSON values for `summary.json`."""
+    records = list(map(to_record, tables))
+    return Section(
+        title=title, sentences=tuple(sentences), json={"tables": records, **values}
+    )
 
 
 def section_tables(section: Section) -> list[SectionTable]:

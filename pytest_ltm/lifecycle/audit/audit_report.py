@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
+from pytest_ltm.api.journal import Section
 from pytest_ltm.api.storage import one_line
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.lifecycle.audit.fields import Fields, Memory
@@ -18,6 +18,8 @@ from pytest_ltm.lifecycle.audit.findings import (
     Kind,
     quote_safely,
 )
+from pytest_ltm.reports.html.page import render_sections
+from pytest_ltm.reports.section_tables import SectionTable, section_with_tables
 
 _WIDTH = 100
 
@@ -53,8 +55,9 @@ def text_lines(audit: Audit, limit: int) -> Iterator[str]:
             continue
         yield f"{len(findings):>8,}  {audit.share_of(kind):6.1%}  {kind}: {MEANINGS[kind]}"
         for finding in findings[:limit]:
-            for line in _evidence_lines(audit, finding):
-                yield clip_text(f"{'':18}{line}", _WIDTH)
+            yield clip_text(f"{'':18}{_evidence(audit, finding)}", _WIDTH)
+            if rival := _rival(audit, finding):
+                yield clip_text(f"{'':18}  beside {rival}", _WIDTH)
         if len(findings) > limit:
             yield f"{'':18}… and {len(findings) - limit:,} more"
     clean = audit.clean_count
@@ -77,13 +80,17 @@ def describe_fields(fields: Fields) -> str:
     return ", ".join(parts)
 
 
-def _evidence_lines(audit: Audit, finding: Finding) -> Iterator[str]:
-    yield one_line(f"{audit.memories[finding.place].place}: {finding.evidence}")
-    if finding.other is not None:
-        other_memory = audit.memories[finding.other]
-        yield one_line(
-            f"  beside {other_memory.place}: {quote_safely(other_memory.text)}"
-        )
+def _evidence(audit: Audit, finding: Finding) -> str:
+    """Return the place of a finding's memory, and the evidence."""
+    return one_line(f"{audit.memories[finding.place].place}: {finding.evidence}")
+
+
+def _rival(audit: Audit, finding: Finding) -> str:
+    """Return the memory that a finding's memory is compared with, or ""."""
+    if finding.other is None:
+        return ""
+    memory = audit.memories[finding.other]
+    return one_line(f"{memory.place}: {quote_safely(memory.text)}")
 
 
 def audit_record(audit: Audit) -> dict[str, Any]:
@@ -98,14 +105,7 @@ def audit_record(audit: Audit) -> dict[str, Any]:
     return {
         "name": audit.name,
         "memories": len(audit.memories),
-        "fields": {
-            "text": audit.fields.text,
-            "id": audit.fields.id,
-            "date": audit.fields.date,
-            "scope": list(audit.fields.scope),
-            "links": list(audit.fields.links),
-            "uses": audit.fields.uses,
-        },
+        "fields": to_builtins(audit.fields),
         "clean": audit.clean_count,
         "kinds": kinds,
         "findings": [_finding_record(audit, finding) for finding in audit.findings],
@@ -123,52 +123,19 @@ def _finding_record(audit: Audit, finding: Finding) -> dict[str, Any]:
     return record
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Audit of {name}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-summary {{ cursor: pointer; }}
-summary b {{ display: inline-block; min-width: 9rem; }}
-li {{ overflow-wrap: anywhere; margin-bottom: 0.5rem; }}
-code {{ opacity: 0.75; }}
-</style>
-</head>
-<body>
-<h1>Audit of {name}</h1>
-<p>{count} memories: {fields}. {clean} of them have no finding.</p>
-{kinds}
-</body>
-</html>
-"""
-
-
-def render_page(audit: Audit) -> str:
+def render_page(audit: Audit) -> bytes:
     """Return a page with a section for each kind of finding."""
-    return _PAGE.format(
-        name=html.escape(audit.name),
-        count=f"{len(audit.memories):,}",
-        fields=html.escape(describe_fields(audit.fields)),
-        clean=f"{audit.clean_count:,}",
-        kinds="\n".join(_kind_section(audit, kind) for kind in KINDS),
+    about = (
+        f"{len(audit.memories):,} memories: {describe_fields(audit.fields)}. "
+        f"{audit.clean_count:,} of them have no finding."
     )
+    sections = [_kind_section(audit, kind) for kind in KINDS if audit.of_kind(kind)]
+    return render_sections(f"Audit of {audit.name}", about, sections)
 
 
-def _kind_section(audit: Audit, kind: Kind) -> str:
+def _kind_section(audit: Audit, kind: Kind) -> Section:
     findings = audit.of_kind(kind)
-    if not findings:
-        return ""
-    items = "\n".join(_finding_item(audit, finding) for finding in findings)
-    heading = (
-        f"<b>{kind}</b> {len(findings):,}, {audit.share_of(kind):.1%}: {MEANINGS[kind]}"
-    )
-    return f"<details>\n<summary>{heading}</summary>\n<ul>\n{items}\n</ul>\n</details>"
-
-
-def _finding_item(audit: Audit, finding: Finding) -> str:
-    lines = "<br>".join(map(html.escape, _evidence_lines(audit, finding)))
-    return f"<li>{lines}</li>"
+    rows = [(_evidence(audit, finding), _rival(audit, finding)) for finding in findings]
+    count = f"{len(findings):,}, {audit.share_of(kind):.1%}: {MEANINGS[kind]}"
+    table = SectionTable("Evidence", ("memory", "beside"), tuple(rows))
+    return section_with_tables(kind, [count], [table])

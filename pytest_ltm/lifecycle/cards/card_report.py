@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 
+from pytest_ltm.api.journal import Section
+from pytest_ltm.figures.markdown import markdown_table
 from pytest_ltm.lifecycle.cards.card import Card, CardRow
 from pytest_ltm.lifecycle.cards.card_figures import MEANINGS, STAGES, Rate
+from pytest_ltm.reports.html.page import render_sections
+from pytest_ltm.reports.section_tables import SectionTable, section_with_tables
 
 
 def text_lines(card: Card) -> Iterator[str]:
@@ -44,9 +47,12 @@ def extraction_sentence(row: CardRow) -> str:
 
 
 def _marks_sentence(row: CardRow) -> str:
-    lost_count = sum(row.marks.get(stage, 0) for stage in STAGES)
     stages = ", ".join(f"{row.marks.get(stage, 0)} at {stage}" for stage in STAGES)
-    return f"{row.marks['all'] - lost_count} of {row.marks['all']} questions answered; lost: {stages}"
+    return f"{_count_answered(row)} of {row.marks['all']} questions answered; lost: {stages}"
+
+
+def _count_answered(row: CardRow) -> int:
+    return row.marks["all"] - sum(row.marks.get(stage, 0) for stage in STAGES)
 
 
 def _lost_lines(row: CardRow) -> Iterator[str]:
@@ -56,72 +62,44 @@ def _lost_lines(row: CardRow) -> Iterator[str]:
             yield f"    {stage}: {', '.join(names)}"
 
 
-def table_lines(card: Card) -> Iterator[str]:
-    """Yield a card as a Markdown table with a row per memory."""
-    columns = [*MEANINGS, "answered", *(f"lost at {stage}" for stage in STAGES)]
-    yield f"| memory | {' | '.join(name.replace('_', ' ') for name in columns)} |"
-    yield f"|---|{'---|' * len(columns)}"
+def card_table(card: Card) -> str:
+    """Return a card as a Markdown table with a row per memory."""
+    names = [name.replace("_", " ") for name in MEANINGS]
+    heads = ["memory", *names, "answered", *(f"lost at {stage}" for stage in STAGES)]
+    rows: list[list[str]] = []
     for row in card.rows:
-        cells = [show_rate(row.figures.get(name)) for name in MEANINGS]
-        losses = [row.marks.get(stage, 0) for stage in STAGES]
-        answered = f"{row.marks['all'] - sum(losses)}/{row.marks['all']}"
-        name = row.package or row.memory
+        rates = [show_rate(row.figures.get(name)) for name in MEANINGS]
+        losses = [str(row.marks.get(stage, 0)) for stage in STAGES]
+        answered = f"{_count_answered(row)}/{row.marks['all']}"
+        memory = row.package or row.memory
         if row.extraction:
-            name += ", own extraction"
-        yield f"| {name} | {' | '.join([*cells, answered, *map(str, losses)])} |"
+            memory += ", own extraction"
+        rows.append([memory, *rates, answered, *losses])
+    return markdown_table(heads, rows)
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Memory card</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-section {{ overflow-x: auto; }}
-td, th {{ text-align: left; padding: 0.1rem 1rem 0.1rem 0; }}
-td:nth-child(2) {{ text-align: right; font-variant-numeric: tabular-nums; }}
-</style>
-</head>
-<body>
-<h1>Memory card</h1>
-{rows}
-<p>Fingerprint <code>{fingerprint}</code>, seed {seed}. <code>ltm verify</code> recomputes this card from its file.</p>
-</body>
-</html>
-"""
-
-
-def render_page(card: Card) -> str:
+def render_page(card: Card) -> bytes:
     """Return a page with a section per memory."""
-    rows = "\n".join(map(_section, card.rows))
-    return _PAGE.format(rows=rows, fingerprint=card.fingerprint, seed=card.seed)
+    about = f"Fingerprint {card.fingerprint}, seed {card.seed}. ltm verify recomputes this card from its file."
+    return render_sections("Memory card", about, list(map(_section, card.rows)))
 
 
-def _section(row: CardRow) -> str:
-    figures: list[str] = []
+def _section(row: CardRow) -> Section:
+    sentences = [row.package, _marks_sentence(row)]
+    sentences += map(str.strip, _lost_lines(row))
+    if row.extraction:
+        sentences.append(extraction_sentence(row))
+    figures: list[tuple[str, ...]] = []
     for name, meaning in MEANINGS.items():
         rate = show_rate(row.figures.get(name))
-        text = meaning_of(row, name, meaning)
-        figures.append(_table_row(name.replace("_", " "), rate, text))
-    loss_items = [f"<li>{html.escape(line.strip())}</li>" for line in _lost_lines(row)]
-    measured: list[str] = []
-    for name, value in row.measured.items():
-        measured.append(_table_row(name, str(value), ""))
-    parts = [
-        f"<section>\n<h2>{html.escape(row.memory)}</h2>",
-        f"<p>{html.escape(row.package)}</p>" if row.package else "",
-        f"<table>\n{''.join(figures)}</table>",
-        f"<p>{html.escape(_marks_sentence(row))}</p>\n<ul>{''.join(loss_items)}</ul>",
-        f"<p>{html.escape(extraction_sentence(row))}</p>" if row.extraction else "",
-        f"<p>Measured on this machine, not compared:</p>\n<table>\n{''.join(measured)}</table>",
-        "</section>",
-    ]
-    return "\n".join(filter(None, parts))
-
-
-def _table_row(name: str, value: str, meaning: str) -> str:
-    cells = "".join(f"<td>{html.escape(text)}</td>" for text in (name, value, meaning))
-    return f"<tr>{cells}</tr>\n"
+        figures.append((name.replace("_", " "), rate, meaning_of(row, name, meaning)))
+    measured = [(name, str(value)) for name, value in row.measured.items()]
+    tables = (
+        SectionTable("Figures", ("figure", "facts", "meaning"), tuple(figures)),
+        SectionTable(
+            "Measured on this machine, not compared",
+            ("measurement", "value"),
+            tuple(measured),
+        ),
+    )
+    return section_with_tables(row.memory, filter(None, sentences), tables)

@@ -26,7 +26,7 @@ from pytest_ltm.lifecycle.cards.card import (
     read_card,
 )
 from pytest_ltm.lifecycle.cards.card_figures import ABSENCES, MEANINGS
-from pytest_ltm.lifecycle.cards.card_report import render_page, table_lines, text_lines
+from pytest_ltm.lifecycle.cards.card_report import card_table, render_page, text_lines
 from pytest_ltm.lifecycle.cards.script import ANN, draw_script
 
 
@@ -314,12 +314,19 @@ def test_what_is_no_card_is_refused_with_a_reason(
 
 def test_a_card_is_a_table_and_a_page_of_all_its_rows() -> None:
     made = make_card(0, [row_of(RightStore), row_of(MixesUsers)])
-    lines = list(table_lines(made))
+    lines = card_table(made).splitlines()
     assert len(lines) == 4
     assert len({line.count("|") for line in lines}) == 1
-    page = render_page(made)
-    assert page.count("<section>") == 2
+    page = render_page(made).decode()
+    assert page.count("<section ") == 2
     assert made.fingerprint in page
+
+
+def test_a_name_with_a_bar_stays_in_one_cell_of_the_table() -> None:
+    made = make_card(0, [make_row("one|two", RightStore, 0, Pace())])
+    head, _, line = card_table(made).splitlines()
+    assert r"| one\|two |" in line
+    assert line.replace(r"\|", "").count("|") == head.count("|")
 
 
 def test_the_script_is_that_of_its_seed_and_its_values_are_its_own() -> None:
