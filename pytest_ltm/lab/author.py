@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from random import Random
 from string import Template
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
+
+from msgspec import Meta, ValidationError, convert
 
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.registry import find_agent
@@ -201,8 +203,13 @@ def require(holds: bool, wrong: str) -> None:
         raise ValueError(wrong)
 
 
-def text_field(value: Any, name: str, wrong: str) -> str:
-    """Return a non-blank text field of an object written by a model; ValueError with the message otherwise."""
-    text = value.get(name) if isinstance(value, dict) else None
-    require(isinstance(text, str) and bool(text.strip()), wrong)
-    return str(text)
+# A text that is not blank.
+Text: TypeAlias = Annotated[str, Meta(pattern=r"\S")]
+
+
+def read_as(value: Any, kind: type[_Read]) -> _Read:
+    """Return a JSON value as a type; ValueError with the place and the expected type."""
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        raise ValueError(f"{error}.") from None

@@ -30,8 +30,10 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.lab.author import (
     AUTHORS,
     Model,
+    Text,
     author_session,
     prompt_of,
+    read_as,
     require,
     written_by,
 )
@@ -276,26 +278,19 @@ def reword_definition(
 
 def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
     """Return the reworded messages; ValueError with the fault."""
-    is_list_of_texts = isinstance(value, list) and all(map(_is_text, value))
-    require(
-        is_list_of_texts and len(value) == len(messages),
-        f"it must be a list of {len(messages)} texts.",
-    )
-    for text, message in zip(value, messages, strict=True):
+    texts = read_as(value, list[Text])
+    require(len(texts) == len(messages), f"it must be a list of {len(messages)} texts.")
+    for text, message in zip(texts, messages, strict=True):
         plain = text.casefold()
         missing = [part for part in message.fixed if part.casefold() not in plain]
         missing += sorted(message.keys - distinctive_stems(text))
         require(
             not missing, f"{text[:60]!r} has lost {missing} of {message.text[:60]!r}."
         )
-    require(len(set(value)) == len(value), "two messages are the same.")
-    for text, message in zip(value, messages, strict=True):
+    require(len(set(texts)) == len(texts), "two messages are the same.")
+    for text, message in zip(texts, messages, strict=True):
         require(text != message.text, f"{[text]} is in the same words.")
-    return list(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return texts
 
 
 def distinctive_stems(text: str) -> frozenset[str]:

@@ -29,7 +29,14 @@ from pytest_ltm.datasets.locomo.samples import (
     written_day,
 )
 from pytest_ltm.datasets.locomo.strict import stemmed_tokens
-from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
+from pytest_ltm.lab.author import (
+    Model,
+    Text,
+    prompt_of,
+    read_as,
+    require,
+    written_by,
+)
 from pytest_ltm.lab.locomo.dialogue import Size, conversation_record, question_record
 from pytest_ltm.lab.locomo.world import Outline, load_texts, session_outlines
 from pytest_ltm.language.dates import MONTHS
@@ -93,119 +100,107 @@ def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
 # the model can act on.
 
 
+class PersonaForm(Struct):
+    """A persona; further fields are kept."""
+
+    about: str
+
+
+class WrittenEvent(Struct, frozen=True):
+    """An event in the life of one speaker."""
+
+    id: str
+    date: date
+    event: str
+    causes: list[str] | None = None
+    """Ids of earlier events."""
+
+
+class Utterance(Struct):
+    """What one speaker says."""
+
+    text: Text
+    photo: str | None = None
+    """The caption of a photo that is shared with it."""
+
+
+class WrittenTurn(Utterance, kw_only=True):
+    """An utterance in a session that is written at once."""
+
+    speaker: str
+
+
+class Reflection(Struct):
+    """What a speaker remembers of a session; observations are pairs of a fact and the turn that states it."""
+
+    summary: str
+    told: list[tuple[str, str]] = []
+    """Facts about the speaker."""
+    learned: list[tuple[str, str]] = []
+    """Facts about the other one."""
+
+
 def check_persona(value: Any) -> dict[str, Any]:
     """Return a valid persona."""
-    is_complete = isinstance(value, dict) and isinstance(value.get("about"), str)
-    require(is_complete, "it must be an object with a text `about`.")
+    read_as(value, PersonaForm)
     return dict(value)
 
 
-def check_events(
-    value: Any, first: date, last: date, count: int
-) -> list[dict[str, Any]]:
+def check_events(value: Any, first: date, last: date, count: int) -> list[WrittenEvent]:
     """Return dated events: in order, within the months, with known causes that precede them."""
-    require(
-        isinstance(value, list) and len(value) >= count,
-        f"it must be a list of {count} events.",
-    )
+    events = read_as(value, list[WrittenEvent])
+    require(len(events) >= count, f"it must be a list of {count} events.")
+    _check_order(events, first, last)
+    return events
+
+
+def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> None:
     earliest = first
-    ids = set()
-    for number, event in enumerate(value, start=1):
-        is_complete = isinstance(event, dict) and _has_texts(event)
+    ids = set[str]()
+    for number, event in enumerate(events, start=1):
         require(
-            is_complete, f"event {number} must have the texts `id`, `date` and `event`."
+            earliest <= event.date <= last,
+            f"event {number}: {event.date} is before the one above it, or not in the months.",
         )
-        try:
-            on = date.fromisoformat(event["date"])
-        except ValueError:
-            raise ValueError(
-                f"event {number}: {event['date']!r} is no date YYYY-MM-DD."
-            ) from None
-        in_order = earliest <= on <= last
-        require(
-            in_order,
-            f"event {number}: {event['date']} is before the one above it, or not in the months.",
-        )
-        causes = event.get("causes") or []
-        unknown = ["?"]
-        if isinstance(causes, list):
-            unknown = [cause for cause in causes if cause not in ids]
+        unknown = [cause for cause in event.causes or () if cause not in ids]
         require(
             not unknown,
             f"event {number}: its causes {unknown} are no ids of earlier events.",
         )
-        earliest = on
-        ids.add(event["id"])
-    require(len(ids) == len(value), "two events have the same id.")
-    return list(value)
-
-
-def _has_texts(event: Mapping[str, Any]) -> bool:
-    return all(isinstance(event.get(name), str) for name in ("id", "date", "event"))
-
-
-def check_list(value: Any) -> list[Any]:
-    """Return questions, to be checked one at a time."""
-    require(isinstance(value, list), "it must be a list of questions.")
-    return list(value)
+        earliest = event.date
+        ids.add(event.id)
+    require(len(ids) == len(events), "two events have the same id.")
 
 
 def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; speakers must alternate."""
-    require(isinstance(value, list), "it must be a list of turns.")
+    written_turns = read_as(value, list[WrittenTurn])
     count = scene.turns
     require(
-        abs(len(value) - count) <= max(2, count // 5),
-        f"it has {len(value)} turns; write {count}.",
+        abs(len(written_turns) - count) <= max(2, count // 5),
+        f"it has {len(written_turns)} turns; write {count}.",
     )
     turns = []
-    for place, turn in enumerate(value):
-        text = text_field(
-            turn, "text", f"turn {place + 1} must be an object with a `text`."
-        )
+    for place, turn in enumerate(written_turns):
         speaker = scene.order[place % 2]
         require(
-            turn.get("speaker") == speaker,
-            f"turn {place + 1} must be spoken by {speaker}, not {turn.get('speaker')!r}.",
+            turn.speaker == speaker,
+            f"turn {place + 1} must be spoken by {speaker}, not {turn.speaker!r}.",
         )
-        photo = turn.get("photo")
-        turns.append(scene.turn(place, text, photo if isinstance(photo, str) else ""))
+        turns.append(scene.turn(place, turn.text, turn.photo or ""))
     return turns
 
 
-def check_reflection(
-    value: Any, speaker: str, other_speaker: str, turns: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return a speaker's summary and observations, by the person they are about; each must cite an existing turn."""
-    require(
-        isinstance(value, dict) and isinstance(value.get("summary"), str),
-        "it must have a text `summary`.",
-    )
+def check_reflection(value: Any, turns: Sequence[dict[str, Any]]) -> Reflection:
+    """Return a speaker's reflection; each observation must cite an existing turn."""
+    reflection = read_as(value, Reflection)
     ids = {turn["dia_id"] for turn in turns}
-    for name in ("told", "learned"):
+    for fact, cited in (*reflection.told, *reflection.learned):
         require(
-            isinstance(value.setdefault(name, []), list),
-            f"`{name}` must be a list of pairs [fact, turn id].",
+            cited in ids,
+            f"the observation {fact!r:.80} cites {cited!r}, which is not a turn of this chat.",
         )
-        for note in value[name]:
-            pair = (
-                isinstance(note, list)
-                and len(note) == 2
-                and all(isinstance(part, str) for part in note)
-            )
-            require(
-                pair,
-                f"an observation in `{name}` is not a pair [fact, turn id]: {note!r:.80}.",
-            )
-            exists = note[1] in ids
-            require(
-                exists,
-                f"the observation {note[0]!r:.80} cites {note[1]!r}, which is not a turn of this chat.",
-            )
-    return {
-        "summary": value["summary"],
-        "observations": {speaker: value["told"], other_speaker: value["learned"]},
-    }
+    return reflection
 
 
 # --- A session turn by turn.
@@ -270,9 +265,10 @@ def _read_turn(
     value: Any, *, shares: bool, former_photo: str, earlier: Sequence[_Turn]
 ) -> tuple[str, str]:
     """Return the utterance and a shared photo's caption; ValueError for an impossible next turn."""
-    text = text_field(value, "text", "it must be an object with a `text`.")
-    photo = value.get("photo") or ""
-    as_asked = isinstance(photo, str) and bool(photo) == shares
+    utterance = read_as(value, Utterance)
+    text = utterance.text
+    photo = utterance.photo or ""
+    as_asked = bool(photo) == shares
     require(as_asked, "share a photo." if shares else "share no photo this time.")
     require(
         all(text != turn["text"] for turn in earlier),
@@ -297,6 +293,17 @@ _DAY = re.compile(
 )
 
 
+class WrittenQuestion(Struct):
+    """A question about a conversation."""
+
+    category: str
+    """A key of LABELS."""
+    question: Text
+    answer: Text
+    evidence: list[str]
+    """Ids of turns."""
+
+
 def question_fault(
     question: Any,
     turns: Mapping[str, _Turn],
@@ -304,34 +311,29 @@ def question_fault(
     asked_questions: Collection[str],
 ) -> str:
     """Return the fault of a question, or "". `asked_questions`: the texts of existing ones."""
-    if not isinstance(question, dict) or question.get("category") not in LABELS:
+    try:
+        written = read_as(question, WrittenQuestion)
+    except ValueError as error:
+        return f"is not in the form of a question: {error}"
+    if written.category not in LABELS:
         return f"has no category of {', '.join(LABELS)}"
-    for name in ("question", "answer"):
-        text = question.get(name)
-        if not isinstance(text, str) or not text.strip():
-            return "lacks a question or an answer"
-    if question["question"] in asked_questions:
+    if written.question in asked_questions:
         return "has been asked"
-    evidence = question.get("evidence")
-    if (
-        not isinstance(evidence, list)
-        or not evidence
-        or any(cited not in turns for cited in evidence)
-    ):
-        return f"cites evidence that does not exist: {evidence!r:.60}"
-    if not any(name in question["question"] for name in speakers):
+    if not written.evidence or not turns.keys() >= set(written.evidence):
+        return f"cites evidence that does not exist: {written.evidence!r:.60}"
+    if not any(name in written.question for name in speakers):
         return "names neither speaker"
-    return _content_fault(LABELS[question["category"]], question, turns, speakers)
+    return _content_fault(LABELS[written.category], written, turns, speakers)
 
 
 def _content_fault(  # noqa: PLR0911 - one rule, one line
     category: Category,
-    question: Mapping[str, Any],
+    question: WrittenQuestion,
     turns: Mapping[str, _Turn],
     speakers: Sequence[str],
 ) -> str:
-    answer = question["answer"]
-    cited = [turns[name] for name in dict.fromkeys(question["evidence"])]
+    answer = question.answer
+    cited = [turns[name] for name in dict.fromkeys(question.evidence)]
     if category is Category.TEMPORAL and not _DAY.fullmatch(answer):
         return f"has an answer that is no date: {answer!r:.60}"
     if category in (Category.TEMPORAL, Category.OPEN_DOMAIN):
@@ -342,14 +344,14 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
     parts = answer.split(",") if category is Category.MULTI_HOP else [answer]
     if not all(_word_share(cited_text, part) >= _ENOUGH for part in parts):
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
-    if _word_share(question["question"], answer) == 1:
+    if _word_share(question.question, answer) == 1:
         return "gives its answer away"
     answering = {}
     for name, turn in turns.items():
         if _word_share(_all_said(turn), answer) == 1:
             answering[name] = turn
     if category is Category.ADVERSARIAL:
-        asked_about = [name for name in speakers if name in question["question"]]
+        asked_about = [name for name in speakers if name in question.question]
         return _adversarial_fault(asked_about, cited, answering)
     elsewhere = [name for name, turn in answering.items() if turn not in cited]
     hidden = not elsewhere or category is not Category.SINGLE_HOP
@@ -393,10 +395,10 @@ class _Draft(Struct):
 
     speakers: tuple[str, str]
     personas: dict[str, Any] = {}
-    events: dict[str, list[dict[str, Any]]] = {}
+    events: dict[str, list[WrittenEvent]] = {}
     sessions: list[list[dict[str, Any]]] = []
-    reflections: list[dict[str, dict[str, Any]]] = []
-    """Summary and observations of each session, by speaker."""
+    reflections: list[dict[str, Reflection]] = []
+    """Those on each session, by speaker."""
     questions: list[dict[str, Any]] = []
     dropped: int = 0
 
@@ -406,25 +408,23 @@ class _Draft(Struct):
         turns = chain.from_iterable(self.sessions)
         return {turn["dia_id"]: turn for turn in turns}
 
-    def observations(self, number: int) -> dict[str, list[list[str]]]:
-        """Return the facts that the speakers stated about themselves in a session, as each recorded them."""
-        reflections = self.reflections[number]
-        observations = {}
-        for speaker in self.speakers:
-            observations[speaker] = reflections[speaker]["observations"][speaker]
+    def observations(self) -> list[dict[str, list[tuple[str, str]]]]:
+        """Return for each session what the speakers stated about themselves, as each recorded it."""
+        observations = []
+        for reflections in self.reflections:
+            observations.append(
+                {name: reflections[name].told for name in self.speakers}
+            )
         return observations
 
-    def facts(self, by: str = "") -> list[str]:
-        """Return the observations of all sessions, newest last: one speaker's, or each one's about themselves."""
-        facts = []
-        for number, reflections in enumerate(self.reflections):
-            if by:
-                observations = reflections[by]["observations"]
-            else:
-                observations = self.observations(number)
-            for speaker, notes in observations.items():
-                facts += [f"{speaker}: {fact} ({cited})" for fact, cited in notes]
-        return facts
+    def observations_of(self, speaker: str) -> list[dict[str, list[tuple[str, str]]]]:
+        """Return for each session what one speaker recorded, by the person it is about."""
+        (other,) = set(self.speakers) - {speaker}
+        observations = []
+        for reflections in self.reflections:
+            reflection = reflections[speaker]
+            observations.append({speaker: reflection.told, other: reflection.learned})
+        return observations
 
 
 def write_with_model(
@@ -450,12 +450,13 @@ def write_with_model(
     plan = session_outlines(size.sessions, size.turns, rng)
     if personas:
         first, second = (str(persona["name"]) for persona in personas)
-    elif graph:
-        first, second = graph_speakers(graph)
+    edited_graph = read_as(graph, EventGraph) if graph else None
+    if edited_graph and not personas:
+        first, second = edited_graph.speakers
     draft = _Draft((first, second))
     draft.personas |= {str(persona["name"]): dict(persona) for persona in personas}
-    if graph:
-        read_graph(draft, plan, graph)
+    if edited_graph:
+        _use_graph(draft, plan, edited_graph)
     _write_personas(draft, plan, model)
     keep_graph(_graph_record(name, draft, plan))
     for outline in plan:
@@ -508,14 +509,14 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
-            fields = {
-                "id": f"{speaker}/{event['id']}",
+            fields: dict[str, Any] = {
+                "id": f"{speaker}/{event.id}",
                 "who": speaker,
-                "on": event["date"],
-                "event": event["event"],
+                "on": event.date.isoformat(),
+                "event": event.event,
             }
-            if event.get("causes"):
-                fields["causes"] = [f"{speaker}/{cause}" for cause in event["causes"]]
+            if event.causes:
+                fields["causes"] = [f"{speaker}/{cause}" for cause in event.causes]
             rows.append(fields)
     return {
         "sample_id": name,
@@ -526,70 +527,58 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     }
 
 
-def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the two speakers of a graph; ValueError for any other number."""
-    speakers = []
-    if isinstance(graph.get("speakers"), list):
-        for name in graph["speakers"]:
-            if isinstance(name, str) and name:
-                speakers.append(name)
+class GraphEvent(Struct):
+    """An event of either speaker; its id and causes begin with the speaker."""
+
+    id: str
+    who: str
+    on: date
+    event: str
+    causes: list[str] = []
+
+
+class EventGraph(Struct):
+    """The part of a graph that sessions are written from."""
+
+    speakers: tuple[str, str]
+    events: list[GraphEvent]
+    personas: dict[str, Any] = {}
+
+
+def _use_graph(draft: _Draft, plan: list[Outline], graph: EventGraph) -> None:
+    """Add personas and events of a graph from `_graph_record`; ValueError for what is no longer valid."""
     require(
-        len(set(speakers)) == len(speakers) == 2,
+        len(set(graph.speakers)) == len(graph.speakers),
         "`speakers` must be two different names.",
     )
-    return speakers[0], speakers[1]
-
-
-def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> None:
-    """Add personas and events of a graph from `_graph_record`; ValueError for what is no longer valid."""
-    speakers = graph_speakers(graph)
     require(
-        set(speakers) == set(draft.speakers),
+        set(graph.speakers) == set(draft.speakers),
         f"its speakers are not {' and '.join(draft.speakers)}.",
     )
-    personas = graph.get("personas", {})
-    listed = graph.get("events")
-    require(isinstance(personas, dict), "`personas` must be by speaker.")
-    checked_personas = {}
-    for persona in personas:
-        if persona in speakers:
-            checked_personas[persona] = check_persona(personas[persona])
-    draft.personas = checked_personas | draft.personas
-    require(isinstance(listed, list), "`events` must be a list.")
-    events: list[Any] = listed  # type: ignore[assignment]  # `require` has seen that it is one
-    for event in events:
+    for speaker, persona in graph.personas.items():
+        if speaker in draft.speakers:
+            draft.personas.setdefault(speaker, check_persona(persona))
+    for event in graph.events:
         require(
-            isinstance(event, dict) and event.get("who") in speakers,
-            f"an event is not about one of the two: {[event]!s:.80}.",
+            event.who in draft.speakers,
+            f"an event is not about one of the two: {event.event!r:.80}.",
         )
-    for speaker in speakers:
-        own_events = []
+    first = plan[0].moment.date().replace(day=1)
+    last = plan[-1].moment.date()
+    for speaker in draft.speakers:
         start = f"{speaker}/"
-        for event in events:
-            if event["who"] != speaker:
-                continue
-            causes = event.get("causes", [])
-            if isinstance(causes, list):
-                causes = [str(id_).removeprefix(start) for id_ in causes]
-            # in the model's form: ids without the speaker's prefix
-            own_events.append(
-                {
-                    "id": str(event.get("id", "")).removeprefix(start),
-                    "date": event.get("on", ""),
-                    "event": event.get("event"),
-                    "causes": causes,
-                }
-            )
+        events = []
+        for event in graph.events:
+            if event.who == speaker:
+                id_ = event.id.removeprefix(start)
+                causes = [cause.removeprefix(start) for cause in event.causes]
+                events.append(WrittenEvent(id_, event.on, event.event, causes))
+        require(bool(events), f"no event is about {speaker}.")
         try:
-            checked = check_events(
-                own_events,
-                plan[0].moment.date().replace(day=1),
-                plan[-1].moment.date(),
-                1,
-            )
+            _check_order(events, first, last)
         except ValueError as error:
             raise ValueError(f"events of {speaker}: {error}") from None
-        draft.events[speaker] = checked
+        draft.events[speaker] = events
 
 
 def _write_session(
@@ -609,9 +598,9 @@ def _write_session(
     facts = {}
     summaries = {}
     for speaker in draft.speakers:
-        facts[speaker] = draft.facts(by=speaker)
+        facts[speaker] = _listed_facts(draft.observations_of(speaker))
         reflections = [by_speaker[speaker] for by_speaker in draft.reflections]
-        summaries[speaker] = [entry["summary"] for entry in reflections[-_SUMMARIES:]]
+        summaries[speaker] = [entry.summary for entry in reflections[-_SUMMARIES:]]
     context = SessionContext(
         number=outline.number,
         when=when,
@@ -633,9 +622,7 @@ def _write_session(
             when=when,
             turns=turn_lines(turns),
         )
-        read = partial(
-            check_reflection, speaker=speaker_name, other_speaker=listener, turns=turns
-        )
+        read = partial(check_reflection, turns=turns)
         by_speaker[speaker_name] = written_by(
             model, prompt, read, f"{task}, reflection of {speaker_name}"
         )
@@ -644,19 +631,31 @@ def _write_session(
         return
     prompt = step_prompt(
         "questions",
-        earlier="\n".join(draft.facts()[-_REMEMBERED:]),
+        earlier="\n".join(_listed_facts(draft.observations())[-_REMEMBERED:]),
         when=when,
         turns=turn_lines(turns),
         count=questions,
         one=first,
         two=second,
     )
-    for question in written_by(model, prompt, check_list, f"questions about {task}"):
+    read_list = partial(read_as, kind=list)
+    for question in written_by(model, prompt, read_list, f"questions about {task}"):
         texts = [earlier["question"] for earlier in draft.questions]
         if question_fault(question, draft.turns, draft.speakers, texts):
             draft.dropped += 1
         else:
             draft.questions.append(question)
+
+
+def _listed_facts(
+    observations: Sequence[Mapping[str, Sequence[tuple[str, str]]]],
+) -> list[str]:
+    """Return the observations of all sessions as lines, newest last."""
+    lines = []
+    for by_person in observations:
+        for person, notes in by_person.items():
+            lines += [f"{person}: {fact} ({cited})" for fact, cited in notes]
+    return lines
 
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
@@ -689,17 +688,17 @@ def _events_since(
     draft: _Draft, outline: Outline, plan: list[Outline]
 ) -> dict[str, list[str]]:
     """Return each speaker's events since the previous session: before this day, or up to it for the last session."""
-    since = ""
+    since = date.min
     if outline.number > 1:
-        since = plan[outline.number - 2].moment.date().isoformat()
+        since = plan[outline.number - 2].moment.date()
     # after the last session, events of that day could no longer be told
     until = outline.moment.date() + timedelta(outline is plan[-1])
     news: dict[str, list[str]] = {}
     for speaker in draft.speakers:
         news[speaker] = []
         for event in draft.events[speaker]:
-            if since <= event["date"] < until.isoformat():
-                news[speaker].append(f"{event['date']}: {event['event']}")
+            if since <= event.date < until:
+                news[speaker].append(f"{event.date}: {event.event}")
     return news
 
 
@@ -724,11 +723,16 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
             entry[speaker] = [text.partition(": ")[2] for text in news]
         events.append({**entry, "date": written_day(outline.moment)})
     dates = [outline.moment for outline in plan]
-    numbers = range(len(draft.reflections))
-    observations = [draft.observations(number) for number in numbers]
-    summaries = [row[draft.speakers[0]]["summary"] for row in draft.reflections]
+    summaries = [row[draft.speakers[0]].summary for row in draft.reflections]
     return conversation_record(
-        name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries
+        name,
+        draft.speakers,
+        dates,
+        draft.sessions,
+        qa,
+        events,
+        draft.observations(),
+        summaries,
     )
 
 

@@ -13,13 +13,20 @@ from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from pytest_ltm.api.model import content_stems
 from pytest_ltm.api.storage import load_yaml, pluralize
-from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
+from pytest_ltm.lab.author import (
+    Model,
+    Text,
+    prompt_of,
+    read_as,
+    require,
+    written_by,
+)
 from pytest_ltm.lab.longmemeval.needles import (
     EvidenceSession,
     Needle,
@@ -150,7 +157,7 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
         if outline.aside.made:
             lists = session_prompts()["lists"]
             parts["lists"] = lists.replace("$made", outline.aside.made)
-        for role in ("user", "assistant"):
+        for role in _ROLES:
             said = [f"{turn['role']}: {turn['content']}" for turn in turns]
             transcript = "\n\n".join(said)
             prompt = prompt_of(
@@ -160,7 +167,7 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
                 words=str(_REPLY_WORDS),
                 **parts,
             )
-            read = partial(_read_chat_turn, role=role, number=number, talk=talk)
+            read = partial(_read_turn, role=role, number=number, talk=talk)
             turns.append(
                 written_by(model, prompt, read, f"{talk.place}, round {number}, {role}")
             )
@@ -186,27 +193,42 @@ def words_to_keep(
     return (*sorted(exact), *sorted(needed))
 
 
+_ROLES = ("user", "assistant")
+
+
+class WrittenTurn(Struct):
+    """One turn as the model wrote it."""
+
+    text: Text
+
+
+class WrittenRound(Struct):
+    """A message and its answer as the model wrote them."""
+
+    user: Text
+    assistant: Text
+
+
 def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
     """Return the turns of a session with the evidence marked; ValueError with the fault."""
+    written_rounds = read_as(value, list[WrittenRound])
     rounds = len(talk.rounds)
-    require(
-        isinstance(value, list) and len(value) == rounds,
-        f"it must be a list of {rounds} rounds.",
-    )
+    require(len(written_rounds) == rounds, f"it must be a list of {rounds} rounds.")
     turns = []
-    for number, texts in enumerate(value, start=1):
-        fields = texts if isinstance(texts, dict) else {}
-        for role in ("user", "assistant"):
-            turn = {"text": fields.get(role)}
-            turns.append(_read_chat_turn(turn, role, number, talk))
+    for number, written_round in enumerate(written_rounds, start=1):
+        for role in _ROLES:
+            text = getattr(written_round, role)
+            turns.append(_check_turn(text, role, number, talk))
     return turns
 
 
-def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
+def _read_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
+    return _check_turn(read_as(value, WrittenTurn).text, role, number, talk)
+
+
+def _check_turn(text: str, role: str, number: int, talk: SessionOutline) -> _Turn:
     """Return a turn of a round, marked if it is evidence; ValueError with the fault."""
-    text = text_field(
-        value, "text", f"round {number} must have a text of the {role}."
-    ).strip()
+    text = text.strip()
     outline = talk.rounds[number - 1]
     missing_lines = []
     if role == "assistant":
@@ -300,12 +322,12 @@ def curated_record(
     described = session_prompts()[kind.type.replace("-", "_")]
     attribute = write(
         "attribute",
-        partial(_read_text, name="attribute"),
+        partial(read_as, kind=WrittenAttribute),
         field=session_prompts()[field],
-    )
+    ).attribute.strip()
     background = write(
-        "background", partial(_read_text, name="background"), attribute=attribute
-    )
+        "background", partial(read_as, kind=WrittenBackground), attribute=attribute
+    ).background.strip()
     never = session_prompts()["never"] if kind.abstains else ""
     question = write(
         "question",
@@ -318,10 +340,10 @@ def curated_record(
     fewest, largest = STATEMENTS[kind.type]
     statements = write(
         "evidence",
-        partial(check_statements, kind=kind, answer=question["answer"]),
+        partial(check_statements, kind=kind, answer=question.answer),
         background=background,
-        question=question["question"],
-        answer=question["answer"],
+        question=question.question,
+        answer=question.answer,
         type=described,
         least=str(fewest),
         most=str(largest),
@@ -337,11 +359,11 @@ def curated_record(
     # an unanswerable question's gold is in no statement, and a rubric's not in its own
     # words
     if kind.type in _TOLD and not kind.abstains:
-        world = (WorldFact(sessions[-1].at, attribute, question["answer"]),)
+        world = (WorldFact(sessions[-1].at, attribute, question.answer),)
     needle = Needle(
         kind.type,
-        question["question"],
-        question["answer"],
+        question.question,
+        question.answer,
         asked_at,
         tuple(sessions),
         world,
@@ -366,18 +388,53 @@ def _is_made(kind: QuestionKind) -> bool:
 # --- Parsing a model's output: ValueError with a sentence that it can act on.
 
 
-def _read_text(value: Any, name: str) -> str:
-    return text_field(
-        value, name, f"it must be an object with a text `{name}`."
-    ).strip()
+class WrittenAttribute(Struct):
+    """An attribute of a person."""
+
+    attribute: Text
+
+
+class WrittenBackground(Struct):
+    """The background of a person with an attribute."""
+
+    background: Text
+
+
+class WrittenQuestion(Struct):
+    """A question of a person with its answer."""
+
+    question: Text
+    answer: Text
+
+
+class WrittenStatement(Struct):
+    """When a statement is made, and in which session."""
+
+    days: Annotated[int, Meta(ge=1, le=MOST_DAYS)]
+    """Days before the question."""
+    theme: str
+
+
+class SaidStatement(WrittenStatement):
+    """A statement of the person."""
+
+    said: Text
+
+
+class MadeStatement(WrittenStatement):
+    """A request of the person, and what the assistant makes up for it."""
+
+    request: Text
+    made: Text
 
 
 def check_question(
     value: Any, kind: QuestionKind, earlier_questions: Collection[str]
-) -> dict[str, str]:
+) -> WrittenQuestion:
     """Return question and answer; the question must be personal and new, and must not reveal the answer."""
-    question = _read_text(value, "question")
-    answer = _read_text(value, "answer")
+    written = read_as(value, WrittenQuestion)
+    question = written.question.strip()
+    answer = written.answer.strip()
     words = question.casefold().replace("'", " ").split()
     is_own = not _FIRST_PERSON.isdisjoint(words)
     require(is_own, "`question` must be asked by the person: with I, my or our.")
@@ -388,7 +445,7 @@ def check_question(
     stems = content_stems(answer)
     gives_answer = bool(stems) and stems <= content_stems(question)
     require(kind.abstains or not gives_answer, "`question` gives its answer away.")
-    return {"question": question, "answer": answer}
+    return WrittenQuestion(question, answer)
 
 
 def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statement]:
@@ -397,13 +454,8 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     count = pluralize(fewest, "statement")
     if fewest < largest:
         count = f"{fewest} to {largest} statements"
-    require(
-        isinstance(value, list) and fewest <= len(value) <= largest,
-        f"it must be a list of {count}.",
-    )
-    statements = []
-    for number, fields in enumerate(value, start=1):
-        statements.append(_read_statement(fields, number, is_made=_is_made(kind)))
+    statements = _read_statements(value, is_made=_is_made(kind))
+    require(fewest <= len(statements) <= largest, f"it must be a list of {count}.")
     statements.sort(key=lambda statement: -statement.days)
     texts = [statement.aside.said or statement.aside.made for statement in statements]
     require(len(set(texts)) == len(texts), "two statements are the same.")
@@ -424,30 +476,22 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     return statements
 
 
-def _read_statement(value: Any, number: int, *, is_made: bool) -> Statement:
-    fields = value if isinstance(value, dict) else {}
-    days = fields.get("days")
-    theme = fields.get("theme")
-    is_complete = (
-        isinstance(days, int) and not isinstance(days, bool) and 1 <= days <= MOST_DAYS
-    )
-    require(
-        is_complete,
-        f"statement {number}: `days` before the question must be a whole number from 1 to {MOST_DAYS}.",
-    )
-    require(
-        theme in load_themes(),
-        f"statement {number}: `theme` must be one of {', '.join(sorted(load_themes()))}.",
-    )
-    names = ("request", "made") if is_made else ("said",)
-    texts = {name: fields.get(name) for name in names}
-    for name, text in texts.items():
+def _read_statements(value: Any, *, is_made: bool) -> list[Statement]:
+    """Return the statements of the person, or the requests for something made up."""
+    written_statements: Sequence[SaidStatement | MadeStatement]
+    if is_made:
+        written_statements = read_as(value, list[MadeStatement])
+    else:
+        written_statements = read_as(value, list[SaidStatement])
+    statements = []
+    for written in written_statements:
         require(
-            isinstance(text, str) and bool(text.strip()),
-            f"statement {number} must have a text `{name}`.",
+            written.theme in load_themes(),
+            f"{written.theme!r}: `theme` must be one of {', '.join(sorted(load_themes()))}.",
         )
-    return Statement(
-        int(str(days)),
-        str(theme),
-        Aside(**{name: str(text).strip() for name, text in texts.items()}),
-    )
+        if isinstance(written, MadeStatement):
+            aside = Aside(request=written.request.strip(), made=written.made.strip())
+        else:
+            aside = Aside(written.said.strip())
+        statements.append(Statement(written.days, written.theme, aside))
+    return statements

@@ -316,6 +316,10 @@ def test_a_graph_that_was_edited_by_hand_is_what_the_sessions_are_written_from(
     [
         (
             lambda graph: graph.update(speakers=["Ada"]),
+            "Expected `array` of length 2, got 1 - at `$.speakers`",
+        ),
+        (
+            lambda graph: graph.update(speakers=["Ada", "Ada"]),
             "`speakers` must be two different names",
         ),
         (
@@ -324,7 +328,7 @@ def test_a_graph_that_was_edited_by_hand_is_what_the_sessions_are_written_from(
         ),
         (
             lambda graph: graph["events"][0].update(on="someday"),
-            "event 1: 'someday' is no date YYYY-MM-DD",
+            "Invalid RFC3339 encoded date - at `$.events[0].on`",
         ),
         (
             lambda graph: graph["events"][0].update(on="1999-01-01"),
@@ -336,14 +340,15 @@ def test_a_graph_that_was_edited_by_hand_is_what_the_sessions_are_written_from(
         ),
         (
             lambda graph: graph["events"][1].update(causes="e1"),
-            "are no ids of earlier events",
+            "Expected `array`, got `str` - at `$.events[1].causes`",
         ),
         (
             lambda graph: graph["events"][0].pop("event"),
-            "must have the texts `id`, `date` and `event`",
+            "missing required field `event` - at `$.events[0]`",
         ),
-        (lambda graph: graph.update(events={}), "`events` must be a list"),
-        (lambda graph: graph.update(personas=[]), "`personas` must be by speaker"),
+        (lambda graph: graph.update(events={}), "got `object` - at `$.events`"),
+        (lambda graph: graph.update(events=[]), "no event is about"),
+        (lambda graph: graph.update(personas=[]), "got `array` - at `$.personas`"),
     ],
 )
 def test_a_graph_that_no_longer_holds_is_refused_with_its_place(
@@ -528,7 +533,8 @@ TURNS = {
     [
         ({}, ""),
         ({"category": "hard"}, "has no category"),
-        ({"answer": ""}, "lacks a question or an answer"),
+        ({"answer": ""}, "at `$.answer`"),
+        ({"evidence": "D1:2"}, "at `$.evidence`"),
         ({"evidence": ["D9:9"]}, "cites evidence that does not exist"),
         ({"question": "What is the boat like?"}, "names neither speaker"),
         ({"answer": "green"}, "that its evidence does not hold"),

@@ -103,7 +103,7 @@ def test_photos_are_shared_and_reacted_to(tmp_path: Path) -> None:
     [
         ({"text": "Lovely weather."}, "it does not react to the photo"),
         ({"photo": ""}, "share a photo."),
-        ({"text": " "}, "it must be an object with a `text`"),
+        ({"text": " "}, r"Expected `str` matching regex '\\S' - at `$.text`"),
     ],
 )
 def test_a_turn_that_does_not_do_is_asked_for_again(

@@ -268,7 +268,7 @@ def said(*users: str, assistant: str = "Yes.") -> list[dict[str, str]]:
     [
         (said("How?", "Thistle the dog is chewing table legs, so how?"), ""),
         (said("How?"), "a list of 2 rounds"),
-        (said("How?", " "), "round 2 must have a text of the user"),
+        (said("How?", " "), "at `$[1].user`"),
         (
             said("How?", "The dog is chewing table legs again, so how?"),
             "must keep ['thistl']",
