@@ -290,10 +290,7 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
 
     Raises DefinitionError or AgentError for invalid settings.
     """
-    values = {}
-    for name, child in parameters.mapping(known=_READERS).items():
-        values[name] = _READERS[name](child)
-    settings = CommandSettings(command=command, **values)
+    settings = CommandSettings(command=command, **parameters.read_fields(_READERS))
     require_program(f"cmd:{command}", command, settings.folder or os.curdir)
     return sources.AgentSource(
         lambda: CommandAgent(settings),
@@ -308,10 +305,7 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
 
 
 def _declared_capabilities(field: Field) -> tuple[str, ...]:
-    for item in field.items("capabilities"):
-        if item.value not in CAPABILITIES:
-            raise item.error(f"one of {', '.join(CAPABILITIES)}")
-    return tuple(field.value)
+    return tuple(item.choice(CAPABILITIES) for item in field.items("capabilities"))
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {

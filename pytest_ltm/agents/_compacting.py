@@ -10,20 +10,20 @@ from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.sources import AgentSource, agent_source, require_spec
+from pytest_ltm.agents.wrapping import AgentWrapper, await_result
 from pytest_ltm.api.model import COMPACTION, HANDED_ON, Reply
 from pytest_ltm.api.storage import AgentError, did_you_mean
 
 
-class Compacting(FreshPromptAgent):
+class Compacting(AgentWrapper):
     """A wrapper that compacts: asks the agent for a summary, resets it, and continues from the summary.
 
     It has the wrapped agent's capabilities. Compacts, Configured.
     """
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
-        super().__init__(model, tells=False, agent=agent)
+        super().__init__(model, agent)
         if "Resettable" not in capabilities_of(agent):
             raise AgentError(
                 f"agent 'compacting:{model.spec}': {model.spec!r} has no reset(), so its context cannot end"
@@ -49,10 +49,7 @@ class Compacting(FreshPromptAgent):
 
 def make_compacting(argument: str) -> AgentSource:
     """Return the source of `compacting:SPEC`; AgentError if SPEC is missing."""
-    if not argument:
-        raise AgentError(
-            "agent 'compacting:' names no agent. Write it as in 'compacting:mypkg.bot:Bot'."
-        )
+    require_spec("compacting", argument, example="mypkg.bot:Bot")
     model = find_agent(argument)
     return agent_source(
         lambda: Compacting(model, model.make()), spec=f"compacting:{argument}"

@@ -267,10 +267,7 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings in a file's parameters; DefinitionError for an invalid setting or URL."""
-    fields = parameters.mapping(known=list(_READERS))
-    values: dict[str, Any] = {}
-    for name, child in fields.items():
-        values[name] = _READERS[name](child)
+    values = parameters.read_fields(_READERS)
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
         return HttpSettings(url=url, numbers=numbers, **values)

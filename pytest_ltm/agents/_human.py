@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
+from pytest_ltm.agents.sources import (
+    AgentSource,
+    agent_source,
+    is_keyless,
+    refuse_argument,
+)
 from pytest_ltm.api.storage import AgentError, Field, for_screen
 
 # Exchanges without a question that are shown again before the next message.
@@ -128,10 +133,7 @@ class Human:
 def make_human(argument: str, parameters: Field) -> AgentSource:
     """Return the source of the person; AgentError without a terminal."""
     parameters.mapping(known=[])
-    if argument:
-        raise AgentError(
-            f"agent 'human:{argument}': 'human' takes no argument. Write 'human'."
-        )
+    refuse_argument("human", argument)
     if not (is_keyless() or (sys.stdin is not None and sys.stdin.isatty())):
         raise AgentError(
             "agent 'human' needs a person at a terminal. Run pytest in one, with -s (so that pytest leaves the "

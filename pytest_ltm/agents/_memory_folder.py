@@ -16,8 +16,8 @@ from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.sources import AgentSource, agent_source, require_spec
+from pytest_ltm.agents.wrapping import AgentWrapper, await_result
 from pytest_ltm.api.model import COMPACTION, Reply, Tool, Tools
 from pytest_ltm.api.storage import COMMAND_SCHEMA, AgentError, TemporaryFolder
 
@@ -136,7 +136,7 @@ class FolderReader(Reader):
             self._files.note(f"{user} here: {message}" if user else message)
 
 
-class FolderAgent(FreshPromptAgent):
+class FolderAgent(AgentWrapper):
     """A wrapper with a memory folder: six commands as a tool, and files read when a session begins.
 
     `folders`: the folders of all conversations. TakesTools, KeepsUsers, Compacts,
@@ -147,7 +147,7 @@ class FolderAgent(FreshPromptAgent):
     def __init__(
         self, model: AgentSource, agent: Any, folders: dict[str, MemoryFolder]
     ) -> None:
-        super().__init__(model, tells=False, agent=agent)
+        super().__init__(model, agent)
         missing = {"TakesTools", "Resettable"} - capabilities_of(agent)
         if missing:
             raise AgentError(
@@ -252,10 +252,7 @@ def make_folder_reader(argument: str) -> AgentSource:
 
 def make_with_folder(argument: str) -> AgentSource:
     """Return the source of `with-folder:SPEC`; AgentError if SPEC is missing."""
-    if not argument:
-        raise AgentError(
-            "agent 'with-folder:' names no agent. Write it as in 'with-folder:openai:MODEL'."
-        )
+    require_spec("with-folder", argument, example="openai:MODEL")
     model = find_agent(argument)
     folders: dict[str, MemoryFolder] = {}
     return agent_source(

@@ -17,12 +17,14 @@ from typing import Any, TypeAlias
 from msgspec import structs
 
 from pytest_ltm import providers
+from pytest_ltm.agents.memory.reading import format_moment, read_moment
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     current_reading,
     is_keyless,
+    require_spec,
 )
 from pytest_ltm.agents.unbuilt import ENCODING, FRAME, FixedContext, Offer, reply_tokens
 from pytest_ltm.agents.wrapping import Timing, stamp_message
@@ -383,9 +385,7 @@ class ChatAgent(TakesTurns):
             **dict(zip(Usage.__struct_fields__, fields["used"], strict=True))
         )
         self._history.restore(fields)
-        time_text = fields.get("before")
-        self._time = time_text and datetime.fromisoformat(time_text)
-        self._previous_time = self._time
+        self._time = self._previous_time = read_moment(fields.get("before"))
 
     def usage(self) -> Usage:
         """Return the total usage of this agent, counted by the endpoint or estimated."""
@@ -515,10 +515,7 @@ class TimedChatAgent(ChatAgent):
         return {**super().configuration(), "time": "passed"}
 
     def _state(self) -> dict[str, Any]:
-        return {
-            **super()._state(),
-            "before": self._previous_time and self._previous_time.isoformat(),
-        }
+        return {**super()._state(), "before": format_moment(self._previous_time)}
 
 
 # --- Parse specs of chat models and their parameters; every error is reported before a
@@ -536,10 +533,7 @@ def make_timed(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `ts:SPEC`; AgentError with a cure."""
     if argument.partition(":")[0] in providers.provider_names():
         return _source(TimedChatAgent, argument, parameters, prefix="ts:")
-    if not argument:
-        raise AgentError(
-            "agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'."
-        )
+    require_spec("ts", argument, example="mypkg.bot:Bot")
     if parameters.mapping():
         raise parameters.fault(
             f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import (
     Full,
     Memory,
@@ -22,8 +23,8 @@ from pytest_ltm.agents.reader.memory_policies import (
 )
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.sources import AgentSource, agent_source, refuse_argument
+from pytest_ltm.agents.wrapping import AgentWrapper, await_result
 from pytest_ltm.api.model import ExpectedReply, Prompted, Reply, Tools, Usage
 from pytest_ltm.api.storage import AgentError
 from pytest_ltm.fillers import answers_of, reply_of
@@ -157,14 +158,18 @@ class ChatCostMeter:
         return {"cost": {"in": self._price_in, "out": self._price_out}}
 
 
-class ContextWindowAgent(FreshPromptAgent):
+class ContextWindowAgent(AgentWrapper):
     """Gives a blank agent, for each message, the exchanges that a memory keeps, and returns its reply.
 
     AnswersAlone, AcceptsHistory, Configured.
     """
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
-        super().__init__(model, tells=True)
+        super().__init__(model, model.make())
+        if "AcceptsHistory" not in capabilities_of(self._agent):
+            raise AgentError(
+                f"{model.spec!r} has no accept(message, reply), so no history can be passed to it"
+            )
         self._memory = memory
         self._name = name
         self._exchanges: list[tuple[str, str]] = []
@@ -197,11 +202,15 @@ class ContextWindowAgent(FreshPromptAgent):
         self._memory.leave(reply)
 
     async def _ask(self, message: str) -> str | Reply:
-        agent = await self._blank()
+        if "Resettable" in capabilities_of(self._agent):
+            await await_result(self._agent.reset())
+        else:
+            await self.aclose()
+            self._agent = self._model.make()
         for position, exchange in enumerate(self._exchanges):
             if self._memory.can_see(position):
-                await await_result(agent.accept(*exchange))
-        reply: str | Reply = await await_result(agent.reply(message))
+                await await_result(self._agent.accept(*exchange))
+        reply: str | Reply = await await_result(self._agent.reply(message))
         return reply
 
     def configuration(self) -> Mapping[str, Any]:
@@ -307,23 +316,15 @@ class Silent(_Fixed):
         return ""
 
 
-def make_echo(argument: str) -> AgentSource:
-    """Return the source of Echo, which takes no argument."""
-    return _source_without_argument(Echo, argument)
+def make_simple(kind: type[Echo | Silent], argument: str) -> AgentSource:
+    """Return the source of Echo or Silent, which take no argument."""
+    name = kind.__name__.lower()
+    refuse_argument(name, argument)
+    return agent_source(kind, spec=name)
 
 
-def make_silent(argument: str) -> AgentSource:
-    """Return the source of Silent, which takes no argument."""
-    return _source_without_argument(Silent, argument)
-
-
-def _source_without_argument(agent: type, argument: str) -> AgentSource:
-    name = agent.__name__.lower()
-    if argument:
-        raise AgentError(
-            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
-        )
-    return agent_source(agent, spec=name)
+make_echo = partial(make_simple, Echo)
+make_silent = partial(make_simple, Silent)
 
 
 def make_policy(policy: str, argument: str) -> AgentSource:

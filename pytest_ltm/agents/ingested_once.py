@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.stores import Steps, stepwise
 from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.agents.wrapping import FreshPromptAgent, InTurn
+from pytest_ltm.agents.wrapping import AgentWrapper, InTurn
 from pytest_ltm.api.model import TakesTurns
 
 # Capabilities that an agent loses because it may adopt another agent's state.
@@ -78,13 +78,13 @@ def _ingest_once(source: AgentSource, family: Family, number: int) -> IngestedOn
     return kind(source, agent, family, number)
 
 
-class IngestedOnce(FreshPromptAgent):
+class IngestedOnce(AgentWrapper):
     """A wrapper that withholds the history from its agent as long as a family member was told the same."""
 
     def __init__(
         self, model: AgentSource, agent: Any, family: Family, number: int
     ) -> None:
-        super().__init__(model, tells=False, agent=agent)
+        super().__init__(model, agent)
         self._family = family
         self._number = number
         self._time: datetime | None = None
@@ -198,8 +198,8 @@ class IngestedOnce(FreshPromptAgent):
             return
         shared.closed.add(self._number)
         if shared.agent is not self._agent:
-            yield FreshPromptAgent.aclose(self)
-        self._agent = self._make_agent()
+            yield AgentWrapper.aclose(self)
+        self._agent = self._model.make()
         self._known_count = 0
         self._take_members(without=_OWN)
 

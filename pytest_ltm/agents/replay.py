@@ -323,7 +323,7 @@ class JournalReplay(Announced):
         if any(exchange.told for exchange in record.transcript):
             capabilities |= {"AcceptsHistory"}
         # It saves its own number, whatever the recorded agent saved.
-        grant_capabilities(self, capabilities - {"Checkpointable"}, None)
+        grant_capabilities(self, capabilities - {"Checkpointable"})
 
     def announce(self, speaker: str) -> None:
         """Set the example that speaks next."""

@@ -10,16 +10,14 @@ from typing import Any
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
-    protocol_members,
     shown_capabilities,
     takes_user,
     user_arguments,
 )
 from pytest_ltm.agents.memory.scopes import Scope
-from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.sources import AgentSource, grant_capabilities
 from pytest_ltm.agents.told_values import SENTENCE_END, ToldValues
 from pytest_ltm.agents.wrapping import finish_result
-from pytest_ltm.api.model import CAPABILITIES
 from pytest_ltm.api.storage import AgentFault
 
 _MEMORY_SYSTEM = "memory"
@@ -159,14 +157,10 @@ class OneUser:
         self._user = user
         self._sentences = sentences
         having = capabilities_of(agent)
-        abilities = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
-        members: list[str] = []
-        for kind in abilities:
-            members += protocol_members(CAPABILITIES[kind])
+        abilities = having - (_OF_ALL if is_shared else _OWN)
+        grant_capabilities(self, abilities, wrapped=agent)
         if not is_shared and (closing := closing_method(agent)):
-            members.append(closing)
-        for member in members:
-            setattr(self, member, getattr(agent, member))
+            setattr(self, closing, getattr(agent, closing))
         if "AcceptsHistory" in having and takes_user(agent.accept):
             self.accept = self._accept
 

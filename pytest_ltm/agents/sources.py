@@ -540,21 +540,45 @@ def _quote_names(names: list[str]) -> str:
 
 # --- Shared by agents in front of processes, servers and other agents.
 
+
+def refuse_argument(name: str, argument: str) -> None:
+    """Raise AgentError if a kind of agents that takes no argument got one."""
+    if argument:
+        raise AgentError(
+            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
+        )
+
+
+def require_spec(kind: str, spec: str, *, example: str) -> None:
+    """Raise AgentError if a wrapping kind of agents got no spec of the agent to wrap."""
+    if not spec:
+        raise AgentError(
+            f"agent '{kind}:' names no agent. Write it as in '{kind}:{example}'."
+        )
+
+
 # Characters of a foreign text that errors show.
 _SHOWN = 120
 
 
 def grant_capabilities(
-    agent: Any, having: Collection[str], max_message_tokens: int | None
+    agent: Any,
+    having: Collection[str],
+    max_message_tokens: int | None = None,
+    *,
+    wrapped: object = None,
 ) -> None:
     """Give an agent capabilities: its methods `_reset`, `_accept` ... become those of the protocols.
 
-    Set on the instance, because isinstance counts any member as a capability.
+    `wrapped`: the agent whose members it takes where it has none of its own. Set on the
+    instance, because isinstance counts any member as a capability.
     """
     for name in CAPABILITIES.keys() & having:
         for member in protocol_members(CAPABILITIES[name]):
             if hasattr(agent, f"_{member}"):
                 setattr(agent, member, getattr(agent, f"_{member}"))
+            elif wrapped is not None:
+                setattr(agent, member, getattr(wrapped, member))
     if "TakesTools" in having:
         agent.reply = _acting_reply(agent._reply_with_tools, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:

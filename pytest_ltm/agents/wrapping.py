@@ -18,15 +18,19 @@ from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
     is_prompted,
-    protocol_members,
     user_arguments,
 )
+from pytest_ltm.agents.memory.reading import format_moment, read_moment
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.agents.sources import AgentSource, agent_source
+from pytest_ltm.agents.sources import (
+    AgentSource,
+    agent_source,
+    grant_capabilities,
+    require_spec,
+)
 from pytest_ltm.api.model import (
-    CAPABILITIES,
     Announced,
     ExpectedReply,
     Prompted,
@@ -34,34 +38,20 @@ from pytest_ltm.api.model import (
     TakesTools,
     TakesTurns,
 )
-from pytest_ltm.api.storage import AgentError, ConfigurationError, describe_duration
+from pytest_ltm.api.storage import AgentError, describe_duration
 
 
-class FreshPromptAgent:
-    """A wrapper that can start its agent from scratch, for instance with a new prompt for each message.
+class AgentWrapper:
+    """A wrapper of an agent that `model` created; closing it closes the agent."""
 
-    `agent`: one created by `model`; by default the wrapper creates one. `tells`: the
-    agent must accept history.
-    """
-
-    def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
+    def __init__(self, model: AgentSource, agent: Any) -> None:
         self._model = model
-        self._tells = tells
-        self._agent = self._make_agent() if agent is None else agent
+        self._agent = agent
 
     async def aclose(self) -> None:
         """Close the wrapped agent."""
         if name := closing_method(self._agent):
             await await_result(getattr(self._agent, name)())
-
-    async def _blank(self) -> Any:
-        """Return an agent without any history: the current one after a reset, or a new one."""
-        if "Resettable" in capabilities_of(self._agent):
-            await await_result(self._agent.reset())
-        else:
-            await self.aclose()
-            self._agent = self._make_agent()
-        return self._agent
 
     def _take_members(self, *, without: frozenset[str]) -> None:
         """Copy the wrapped agent's capabilities.
@@ -69,26 +59,12 @@ class FreshPromptAgent:
         Each member is `_NAME` of the wrapper if it exists, else the agent's.
         """
         # A wrapper of replies does not wrap tool calls.
-        left_out = without | {TakesTools.__name__}
-        for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - left_out:
-            for member in protocol_members(CAPABILITIES[name]):
-                setattr(
-                    self,
-                    member,
-                    getattr(self, f"_{member}", None) or getattr(self._agent, member),
-                )
+        having = capabilities_of(self._agent) - without - {TakesTools.__name__}
+        grant_capabilities(self, having, wrapped=self._agent)
 
     def _user_arguments(self, method: str, user: str) -> dict[str, Any]:
         """Return the arguments that tell a method of the wrapped agent the user of a message."""
         return user_arguments(getattr(self._agent, method), Scope(user=user))
-
-    def _make_agent(self) -> Any:
-        agent = self._model.make()
-        if self._tells and "AcceptsHistory" not in capabilities_of(agent):
-            raise AgentError(
-                f"{self._model.spec!r} has no accept(message, reply), so no history can be passed to it"
-            )
-        return agent
 
 
 async def await_result(value: Any) -> Any:
@@ -150,7 +126,7 @@ PADDING_CAPABILITIES = frozenset(
 )
 
 
-class Padded(FreshPromptAgent):
+class Padded(AgentWrapper):
     """A wrapper that adds a number of tokens to each reply; the wrapped agent never sees them.
 
     It has the wrapped agent's capabilities. Configured.
@@ -160,7 +136,7 @@ class Padded(FreshPromptAgent):
         self, model: AgentSource, agent: Any, tokens: int | None, padding: str
     ) -> None:
         """Pad with `tokens` tokens; None: as many as the message has."""
-        super().__init__(model, tells=False, agent=agent)
+        super().__init__(model, agent)
         self._tokens = tokens
         self._padding = padding
         self._previous_message = ""
@@ -236,17 +212,14 @@ def make_padded(
 ) -> AgentSource:
     """Return the source of the agents of `padded:[politeness:|question:|filler:][TOKENS|same:]SPEC`.
 
-    `find` resolves SPEC. Raises AgentError for a wrong number, a missing SPEC, and a
-    SPEC that `find` does not know.
+    `find` resolves SPEC. Raises ConfigurationError for a wrong number, AgentError for a
+    missing SPEC, and for one that `find` does not know.
     """
-    name = f"padded:{argument}"
-    (padding, tokens, inner_spec) = _parse_padding(argument)
-    if not inner_spec:
-        raise AgentError(
-            f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'."
-        )
+    padding, size, inner_spec = _parse_padding(argument)
+    require_spec("padded", inner_spec, example="1500:window:4k")
+    tokens = None if size == SAME else tokens_of("padded", size)
     return agent_source(
-        Padding(find(inner_spec), _read_padding_tokens(tokens), padding), spec=name
+        Padding(find(inner_spec), tokens, padding), spec=f"padded:{argument}"
     )
 
 
@@ -272,21 +245,6 @@ def _parse_padding(argument: str) -> tuple[str, str, str]:
     return padding, "1500", inner_spec
 
 
-def _read_padding_tokens(text: str) -> int | None:
-    return None if text == SAME else read_tokens("padded", text)
-
-
-def read_tokens(name: str, text: str) -> int:
-    """Return a number of tokens written as `1500` or `1.5k`.
-
-    Raises AgentError, with the agent's kind, for anything else.
-    """
-    try:
-        return tokens_of(name, text)
-    except ConfigurationError as error:
-        raise AgentError(f"agent {error}") from error
-
-
 # Capabilities that a timed agent implements itself, or does not copy from the wrapped
 # one.
 ADDED_CAPABILITIES = frozenset(
@@ -305,14 +263,14 @@ def stamp_message(
     return f"[{describe_duration(time - previous_time)} later] {message}"
 
 
-class Timed(FreshPromptAgent):
+class Timed(AgentWrapper):
     """A wrapper that prefixes each message with its time.
 
     It has the wrapped agent's capabilities, and is TimeAware.
     """
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
-        super().__init__(model, tells=False, agent=agent)
+        super().__init__(model, agent)
         self._time: datetime | None = None
         self._previous_time: datetime | None = None
         if isinstance(agent, (Prompted, Announced)):
@@ -355,7 +313,7 @@ class Timed(FreshPromptAgent):
         return self._agent.reset()
 
     def _save(self) -> Any:
-        time_text = self._previous_time and self._previous_time.isoformat()
+        time_text = format_moment(self._previous_time)
 
         def add_time(state: bytes) -> bytes:
             return json.dumps([time_text, b64encode(state).decode()]).encode()
@@ -364,8 +322,7 @@ class Timed(FreshPromptAgent):
 
     def _load(self, state: bytes) -> Any:
         time_text, inner = json.loads(state)
-        self._time = time_text and datetime.fromisoformat(time_text)
-        self._previous_time = self._time
+        self._time = self._previous_time = read_moment(time_text)
         return self._agent.load(b64decode(inner))
 
     def _stamp(self, message: str) -> str:

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_ltm.agents.reader.memory_policies import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
-from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.agents.wrapping import read_tokens
+from pytest_ltm.agents.sources import AgentSource, agent_source, refuse_argument
 from pytest_ltm.api.model import BULLET, STOP_WORDS, Tools, content_stems
 from pytest_ltm.api.storage import AgentError, did_you_mean, lazy_pattern, read_regular
 from pytest_ltm.lab.filler_learners import LEARNERS, read_lessons
@@ -96,7 +95,7 @@ class Recite(Cheat):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        self._tokens = read_tokens("recite", argument)
+        self._tokens = tokens_of("recite", argument)
 
     def answer(self, question: str) -> str:  # noqa: ARG002 - it never looks
         """Return the newest texts that fit."""
@@ -489,11 +488,8 @@ def _read_tree(tree: Any) -> FormTree:
 
 
 def _make_cheat(name: str, agent: type[Cheat], argument: str) -> AgentSource:
-    if argument and not agent.takes_argument:
-        raise AgentError(
-            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
-        )
     if not agent.takes_argument:
+        refuse_argument(name, argument)
         return agent_source(agent, spec=name)
     # reject invalid arguments now, not in the first conversation
     agent(argument)

@@ -12,8 +12,7 @@ from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.notes import IncomingTurn
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.reader.trust import TRUST, Trust
-from pytest_ltm.agents.sources import AgentSource, agent_source
-from pytest_ltm.api.storage import AgentError
+from pytest_ltm.agents.sources import AgentSource, agent_source, refuse_argument
 
 TRUSTS: Mapping[str, Trust] = {"obeying": "all", "fencing": "own", "refusing": "none"}
 """Whose texts each control follows."""
@@ -35,8 +34,5 @@ class TrustingReader(Reader):
 
 def make_trusting(name: str, argument: str) -> AgentSource:
     """Return the source of a control; AgentError if it has an argument."""
-    if argument:
-        raise AgentError(
-            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
-        )
+    refuse_argument(name, argument)
     return agent_source(partial(TrustingReader, name), spec=name)

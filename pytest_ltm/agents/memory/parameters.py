@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field, structs
 
@@ -20,7 +19,6 @@ from pytest_ltm.api.storage import (
     to_record,
 )
 
-T = TypeVar("T")
 Unit: TypeAlias = Literal[
     "turn", "round", "session", "fact", "observation", "summary", "chunk"
 ]
@@ -135,15 +133,8 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 _WRITTEN_KEYS = ("facts", "keyphrases", "summary")
 _KEYS = ("value", *_WRITTEN_KEYS, "user", *(f"user-{kind}" for kind in _WRITTEN_KEYS))
 _CHUNK = lazy_pattern(r"chunk:([1-9]\d{0,3})(?:/(0(?:\.\d+)?))?")
-_UNITS: tuple[Unit, ...] = (
-    "turn",
-    "round",
-    "session",
-    "fact",
-    "observation",
-    "summary",
-)
-_QUERIES: tuple[Query, ...] = ("plain", "keyphrases", "time-aware", "tools")
+_UNITS = ("turn", "round", "session", "fact", "observation", "summary")
+_QUERIES = ("plain", "keyphrases", "time-aware", "tools")
 _COUNTED = lazy_pattern(r"generated:([1-9])")
 _SIZED = lazy_pattern(r"(json|text|summary|portrait|core)(?::(\d{1,6}))?")
 _SIZES = {"json": 1000, "text": 1000, "summary": 2000, "portrait": 1000, "core": 2000}
@@ -151,77 +142,83 @@ _LEAST_WINDOW = 256
 _RECENT = "a number of exchanges, or a share of the window"
 
 
-def _parse_key(given: Field) -> tuple[str, ...]:
-    if isinstance(given.value, str):
-        keys = given.value.split()
+def _parse_value(field: Field) -> Value:
+    if match := _CHUNK.fullmatch(str(field.value)):
+        return Value("chunk", int(match[1]), float(match[2] or 0))
+    if field.value in _UNITS:
+        return Value(field.value)
+    raise field.error(
+        f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'",
+        did_you_mean(str(field.value), _UNITS),
+    )
+
+
+def _parse_key(field: Field) -> tuple[str, ...]:
+    if isinstance(field.value, str):
+        keys = field.value.split()
     else:
-        keys = [part.value for part in given.items("keys")]
+        keys = [part.value for part in field.items("keys")]
     for key in keys:
         if key not in _KEYS:
-            raise given.error(
-                f"a list of {', '.join(_KEYS)}", _spelling_hint(key, _KEYS)
+            raise field.error(
+                f"a list of {', '.join(_KEYS)}", did_you_mean(str(key), _KEYS)
             )
     if not keys or len(set(keys)) < len(keys):
-        raise given.error(f"a list of {', '.join(_KEYS)}, each once")
+        raise field.error(f"a list of {', '.join(_KEYS)}, each once")
     return tuple(keys)
 
 
-def _one_of(*names: str) -> Callable[[Field], Any]:
-    def read(given: Field) -> Any:
-        # YAML reads `off` as false.
-        value = "off" if given.value is False else given.value
-        if value not in names:
-            raise given.error(
-                " or ".join(map(repr, names)), _spelling_hint(given.value, names)
-            )
-        return value
-
-    return read
+def _parse_query(field: Field) -> QuerySettings:
+    if match := _COUNTED.fullmatch(str(field.value)):
+        return QuerySettings("generated", int(match[1]))
+    if field.value in _QUERIES:
+        return QuerySettings(field.value)
+    raise field.error(
+        f"{', '.join(_QUERIES)}, or generated:COUNT such as 'generated:2'"
+    )
 
 
-def _word_or(
-    words: Mapping[str, T],
-    pattern: re.Pattern[str],
-    make: Callable[[re.Match[str]], T],
-    expected: str,
-    *near: str,
-) -> Callable[[Field], T]:
-    """Return a parser for certain words, or a word with numbers.
-
-    `near`: the words that a hint may suggest.
-    """
-
-    def read(given: Field) -> T:
-        text = given.value if isinstance(given.value, str) else ""
-        match = pattern.fullmatch(text)
-        if match is None and text not in words:
-            raise given.error(expected, _spelling_hint(given.value, near))
-        return words[text] if match is None else make(match)
-
-    return read
+def _parse_notebook(field: Field) -> NotebookSettings:
+    if match := _SIZED.fullmatch(str(field.value)):
+        kind: Any = match[1]
+        return NotebookSettings(kind, int(match[2] or _SIZES[kind]))
+    if field.value == "none":
+        return NotebookSettings()
+    raise field.error(
+        "none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted"
+    )
 
 
-def _parse_window(given: Field) -> int:
-    tokens = given.tokens()
+def _parse_window(field: Field) -> int:
+    tokens = field.tokens()
     if tokens < _LEAST_WINDOW:
-        raise given.error(f"at least {_LEAST_WINDOW} tokens")
+        raise field.error(f"at least {_LEAST_WINDOW} tokens")
     return tokens
 
 
-def _parse_share(given: Field) -> float:
-    return given.number(0.05, 1, "a share")
+def _parse_share(field: Field) -> float:
+    return field.number(0.05, 1, "a share")
 
 
-def _parse_expand(given: Field) -> tuple[int, int] | None:
-    if given.value in ("none", False):
+def _parse_expand(field: Field) -> tuple[int, int] | None:
+    if field.value in ("none", False):
         return None
-    parts = given.items("two numbers of tokens")
+    parts = field.items("two numbers of tokens")
     if len(parts) != 2:
-        raise given.error("a list of two numbers of tokens, such as [8, 128]")
+        raise field.error("a list of two numbers of tokens, such as [8, 128]")
     least, most = (part.whole() for part in parts)
     if least > most:
-        raise given.error("the least and the most tokens on each side")
+        raise field.error("the least and the most tokens on each side")
     return least, most
+
+
+def _choice(*names: str) -> Callable[[Field], Any]:
+    return lambda field: field.choice(names)
+
+
+def _parse_forgetting(field: Field) -> Any:
+    # YAML reads `off` as false.
+    return "off" if field.value is False else field.choice(("paper", "code", "off"))
 
 
 _PRESSURE: Mapping[str, Callable[[Field], Any]] = {
@@ -232,36 +229,18 @@ _PRESSURE: Mapping[str, Callable[[Field], Any]] = {
     "at": Field.whole,
 }
 _RETRIEVAL: Mapping[str, Callable[[Field], Any]] = {
-    "candidates": lambda given: given.whole(least=1),
+    "candidates": lambda field: field.whole(least=1),
     "query": Field.whole,
     "distinct": _parse_share,
     "expand": _parse_expand,
     "capacity": Field.whole,
 }
 _READERS: Mapping[str, Callable[[Field], Any]] = {
-    "value": _word_or(
-        {unit: Value(unit) for unit in _UNITS},
-        _CHUNK,
-        lambda match: Value("chunk", int(match[1]), float(match[2] or 0)),
-        f"{', '.join(_UNITS)}, or chunk:TOKENS/OVERLAP such as 'chunk:32/0.5'",
-        *_UNITS,
-    ),
-    "query": _word_or(
-        {kind: QuerySettings(kind) for kind in _QUERIES},
-        _COUNTED,
-        lambda match: QuerySettings("generated", int(match[1])),
-        f"{', '.join(_QUERIES)}, or generated:COUNT such as 'generated:2'",
-    ),
-    "notebook": _word_or(
-        {"none": NotebookSettings()},
-        _SIZED,
-        lambda match: NotebookSettings(
-            cast("Any", match[1]), int(match[2] or _SIZES[match[1]])
-        ),
-        "none, json, text, summary, portrait or core, with a size such as 'json:500' if wanted",
-    ),
+    "value": _parse_value,
     "key": _parse_key,
-    "index": lambda given: given.text(
+    "query": _parse_query,
+    "notebook": _parse_notebook,
+    "index": lambda field: field.text(
         "bm25, minilm, openai:MODEL, or a dotted path such as mypkg.vectors:embed"
     ),
     "window": _parse_window,
@@ -269,13 +248,13 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "day": Field.whole,
     "draw": Field.whole,
     # Not isinstance: Python counts true and false as integers.
-    "recent": lambda given: (
-        given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT)
+    "recent": lambda field: (
+        field.whole() if type(field.value) is int else field.number(0, 0.9, _RECENT)
     ),
-    "join": _one_of("merge", "replace", "ranks"),
-    "forgetting": _one_of("paper", "code", "off"),
-    "filler": _one_of("stored", "skipped"),
-    "mode": _one_of("code", "paper"),
+    "join": _choice("merge", "replace", "ranks"),
+    "forgetting": _parse_forgetting,
+    "filler": _choice("stored", "skipped"),
+    "mode": _choice("code", "paper"),
 }
 GROUPS = ("reading", "retrieval", "pressure")
 """Names whose members are given separately, as in `reading.k=5`."""
@@ -291,9 +270,7 @@ def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
     """
     preset = fields.get("preset")
     base = preset_settings(preset.value, preset) if preset else MemorySettings()
-    settings = _override_settings(
-        base, {name: one for name, one in fields.items() if name != "preset"}
-    )
+    settings = _override_settings(base, fields)
     paged = {
         "notebook": settings.notebook.kind == "core",
         "query": settings.query.kind == "tools",
@@ -324,7 +301,7 @@ def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
 def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
     """Return the settings of a preset; AgentError (in a file, with the place) if there is none."""
     if name not in PRESETS:
-        message = f"there is no preset {name!r}.{_spelling_hint(name, PRESETS)} Choose from {', '.join(PRESETS)}."
+        message = f"there is no preset {name!r}.{did_you_mean(str(name), PRESETS)} Choose from {', '.join(PRESETS)}."
         raise AgentError(message) if place is None else place.fault(message)
     file = load_yaml(_FOLDER / f"{name}.yml").mapping(known=["agent", "parameters"])
     return _override_settings(MemorySettings(), file["parameters"].mapping())
@@ -349,39 +326,21 @@ def _override_settings(
     base: MemorySettings, fields: Mapping[str, Field]
 ) -> MemorySettings:
     changed: dict[str, Any] = {}
-    for name, child in fields.items():
-        if name in _READERS:
-            changed[name] = _READERS[name](child)
+    for name, read in _READERS.items():
+        if name in fields:
+            changed[name] = read(fields[name])
     if "reading" in fields:
-        changed["reading"] = parse_reading(
-            fields["reading"].mapping(known=NoteReading.__struct_fields__), base.reading
-        )
+        reading = fields["reading"].mapping(known=NoteReading.__struct_fields__)
+        changed["reading"] = parse_reading(reading, base.reading)
     if "retrieval" in fields:
-        changed["retrieval"] = _override_group(
-            base.retrieval, fields["retrieval"], _RETRIEVAL
-        )
+        retrieval = fields["retrieval"].read_fields(_RETRIEVAL)
+        changed["retrieval"] = structs.replace(base.retrieval, **retrieval)
     if "pressure" in fields:
-        pressure = base.pressure or Pressure()
-        is_off = fields["pressure"].value in ("off", False)
-        if is_off:
-            changed["pressure"] = None
-        else:
-            changed["pressure"] = _override_group(
-                pressure, fields["pressure"], _PRESSURE
-            )
+        changed["pressure"] = _override_pressure(base.pressure, fields["pressure"])
     return structs.replace(base, **changed)
 
 
-def _override_group(
-    base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]
-) -> T:
-    entries = {}
-    for name, child in given.mapping(known=list(readers)).items():
-        entries[name] = readers[name](child)
-    return structs.replace(base, **entries)  # type: ignore[type-var]
-
-
-def _spelling_hint(value: object, names: Iterable[str]) -> str:
-    if isinstance(value, str):
-        return did_you_mean(value, names)
-    return ""
+def _override_pressure(base: Pressure | None, field: Field) -> Pressure | None:
+    if field.value in ("off", False):
+        return None
+    return structs.replace(base or Pressure(), **field.read_fields(_PRESSURE))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.api.storage import Field, describe_duration
@@ -151,12 +151,15 @@ def shorten_to_tokens(text: str, tokens: int) -> str:
     return text
 
 
-_FORMATS: Mapping[str, Any] = {
-    "format": ("text", "json"),
-    "order": ("time", "relevance"),
-    "notes": ("none", "per-item", "con"),
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "format": lambda field: field.choice(("text", "json")),
+    "k": lambda field: field.whole(least=1),
+    "budget": Field.tokens,
+    "order": lambda field: field.choice(("time", "relevance")),
+    "age": lambda field: "date" if field.value == "date" else field.boolean(),
+    "notes": lambda field: field.choice(("none", "per-item", "con")),
 }
-PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
+PARAMETERS = tuple(_READERS)
 """The names of the parameters of `reading`."""
 
 
@@ -167,18 +170,8 @@ def parse_reading(
 
     Raises DefinitionError for a wrong value.
     """
-    base = default or NoteReading()
-    values: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
-    for name in fields.keys() & values.keys():
-        field = fields[name]
-        if name == "k":
-            values[name] = field.whole(least=1)
-        elif name == "budget":
-            values[name] = field.tokens()
-        elif name == "age":
-            values[name] = "date" if field.value == "date" else field.boolean()
-        else:
-            if field.value not in _FORMATS[name]:
-                raise field.error(" or ".join(map(repr, _FORMATS[name])))
-            values[name] = field.value
-    return NoteReading(**values)
+    values = {}
+    for name, read in _READERS.items():
+        if name in fields:
+            values[name] = read(fields[name])
+    return structs.replace(default or NoteReading(), **values)

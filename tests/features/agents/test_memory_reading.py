@@ -136,8 +136,8 @@ def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("order", "age", "'time' or 'relevance'"),
-        ("format", "xml", "'text' or 'json'"),
+        ("order", "age", "one of time, relevance"),
+        ("format", "xml", "one of text, json"),
         ("k", 0, "at least 1"),
         ("budget", "much", "number of tokens"),
         ("age", "yes", "true or false"),
