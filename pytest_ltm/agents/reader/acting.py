@@ -9,6 +9,7 @@ from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
+    Topic,
     first_match,
 )
 from pytest_ltm.api.model import Tools
@@ -27,13 +28,11 @@ _TOLD_ARGUMENTS = {
 }
 
 
-class ActingNotes:
+class ActingNotes(Topic, about=_RE.about):
     """Notes what later tool calls depend on; another ability replies to the message."""
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, and reply nothing."""
-        if not turn.is_brief or not _RE.about.search(turn.text):
-            return None
         for name, patterns in _RE["told"].items():
             if found := first_match(patterns, turn.text):
                 notes.add(turn, TOLD, [name, found.groupdict()])

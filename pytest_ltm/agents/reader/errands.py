@@ -17,6 +17,7 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNotebook,
     Topic,
+    first_kind,
     first_match,
 )
 from pytest_ltm.language.numbers import NUMBERS
@@ -398,14 +399,10 @@ class StandingOrders(
             when = match["what"].lower()
         else:
             when = ""
-        for kind, pattern in _GIVEN.items():
-            if when and (match := pattern.search(text)):
-                return notes.add(
-                    turn,
-                    "order",
-                    {"kind": kind, "word": match[1], "when": when},
-                    "I will.",
-                )
+        kind, given = first_kind(_GIVEN, text)
+        if when and given:
+            order = {"kind": kind, "word": given[1], "when": when}
+            return notes.add(turn, "order", order, "I will.")
         change = _changed_order(text, when, notes)
         if change is None:
             return None
@@ -440,9 +437,9 @@ def _order_kind(text: str, notes: ReaderNotebook) -> str | None:
             kind_by_word[word] = note.content["kind"]
     if not kind_by_word:
         return None
-    for kind, pattern in _NAMED.items():
-        if pattern.search(text):
-            return str(kind)
+    kind, _ = first_kind(_NAMED, text)
+    if kind:
+        return kind
     for word in _ORDERS.word.findall(text):
         if word in kind_by_word:
             return kind_by_word[word]

@@ -508,13 +508,11 @@ _THINGS = _CODES.compile_group(WORDS["secrets"], "(?i)")
 _TOLD = "confidence"
 
 
-class Secrets:
+class Secrets(Topic):
     """Notes secrets, their owners and who may know them, and tells them to nobody else."""
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a speaker's own secret, or answer a speaker who gives the date."""
-        if not turn.is_brief:
-            return None
         text = turn.said or turn.text
         if _CODES.forget.search(text):
             return notes.drop(_TOLD)

@@ -47,7 +47,7 @@ class Tips(
             )
         if withdrawn := _RE.withdrawn.search(text):
             return notes.add(turn, "withdrawn", withdrawn["contest"])
-        if text.rstrip().endswith("?"):
+        if turn.asks:
             return _answer_tip(text, notes)
         return None
 
@@ -113,9 +113,7 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a joke, or tell one again."""
-        if _RE.again.search(turn.text) and (
-            _RE.ago.search(turn.text) or turn.text.rstrip().endswith("?")
-        ):
+        if _RE.again.search(turn.text) and (_RE.ago.search(turn.text) or turn.asks):
             joke = _recall_joke(turn, notes)
             if joke:
                 return f"You told me this joke: {joke.content}"
@@ -195,11 +193,7 @@ class General:
             or _RE.ready.search(turn.text)
         ):
             return "Understood."
-        if (
-            turn.text.rstrip().endswith("?")
-            or _RE.request.match(turn.text)
-            or _RE.in_a_word.search(turn.text)
-        ):
+        if turn.asks or _RE.request.match(turn.text) or _RE.in_a_word.search(turn.text):
             if turn.told:
                 return ""
             return notes.derived("statement", _Statements).nearest_statement(

@@ -27,6 +27,7 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNote,
     ReaderNotebook,
+    first_kind,
     first_match,
 )
 from pytest_ltm.language.clauses import split_sentences
@@ -396,10 +397,8 @@ def _question_kind(text: str) -> str:
         return "elapsed"
     if _RE.order.search(text) and _RE.of_order.match(text):
         return "order"
-    for kind, pattern in _KINDS.items():
-        if pattern.search(text):
-            return str(kind)
-    return "what"
+    kind, _ = first_kind(_KINDS, text)
+    return kind or "what"
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:

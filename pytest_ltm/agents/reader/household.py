@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from pytest_ltm.agents.reader.notes import (
@@ -11,6 +10,7 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNotebook,
     Topic,
+    first_kind,
 )
 from pytest_ltm.language.dates import MONTH_PATTERN
 
@@ -32,17 +32,16 @@ class Changes(Topic, kinds=("state", "case"), forgets=_RE.forgets_changes):
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a state, which others may note as well; or answer what holds, what held before, or since when."""
-        if turn.text.rstrip().endswith("?"):
+        if turn.asks:
             return _answer_change(turn.text, notes)
         if cases := _RE.case.findall(turn.text):
             return _note_cases(turn, cases, notes)
-        day = _RE.day.search(turn.text)
-        for label, pattern in _RE["told"].items():
-            if match := pattern.search(turn.text):
-                state = [label, match[match.lastindex or 0], day[1] if day else ""]
-                notes.add(turn, "state", state)
-                notes.add(turn, UNDERSTOOD, "state")
-                break
+        label, match = first_kind(_RE["told"], turn.text)
+        if match:
+            day = _RE.day.search(turn.text)
+            state = [label, match[match.lastindex or 0], day[1] if day else ""]
+            notes.add(turn, "state", state)
+            notes.add(turn, UNDERSTOOD, "state")
         return None
 
 
@@ -51,11 +50,9 @@ def _note_cases(
 ) -> str:
     """Note what holds at each home."""
     for place, clause in cases:
-        for label, pattern in _RE["told"].items():
-            if match := pattern.search(clause):
-                case = [label, place, match[match.lastindex or 0]]
-                notes.add(turn, "case", case)
-                break
+        label, match = first_kind(_RE["told"], clause)
+        if match:
+            notes.add(turn, "case", [label, place, match[match.lastindex or 0]])
     return "Noted."
 
 
@@ -63,7 +60,8 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
     """Return the answer; None unless it is about one of the user's things with a known state."""
     if not _RE.of_user.search(question):
         return None
-    states = _states_of(_asked_label(question), notes)
+    label, _ = first_kind(_RE["asked"], question)
+    states = _states_of(label, notes)
     if not states:
         return None
     if _RE.since.search(question):
@@ -71,13 +69,6 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
     if _RE.before.search(question):
         return f"{states[-2].value}." if len(states) > 1 else _UNTOLD
     return f"{states[-1].value}."
-
-
-def _asked_label(question: str) -> str:
-    for label, pattern in _RE["asked"].items():
-        if pattern.search(question):
-            return str(label)
-    return ""
 
 
 def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
@@ -116,12 +107,12 @@ class SharingPeople(
         sharing = [] if members is None else members.content
         named = _RE.member.findall(turn.text)
         speaker = next((name for name in named if name in sharing), "")
-        topic, match = _find_topic(turn.text) if speaker else ("", None)
+        topic, match = first_kind(_RE["topics"], turn.text)
         # Texts with dates are secrets for some of the others, until a day; another
         # ability handles them.
-        if match is None or _RE.dated.search(turn.text):
+        if not speaker or match is None or _RE.dated.search(turn.text):
             return None
-        if not turn.text.rstrip().endswith("?"):
+        if not turn.asks:
             value = match[1] if match.lastindex else turn.text
             notes.add(turn, "of member", [speaker, topic, value])
             notes.add(turn, UNDERSTOOD, "of member")
@@ -132,10 +123,3 @@ class SharingPeople(
             if key == [speaker, topic]:
                 return f"You told me: {value}"
         return _UNTOLD
-
-
-def _find_topic(text: str) -> tuple[str, re.Match[str] | None]:
-    for topic, pattern in _RE["topics"].items():
-        if match := pattern.search(text):
-            return topic, match
-    return "", None

@@ -55,6 +55,11 @@ class IncomingTurn(Struct, frozen=True, kw_only=True):
         """Whether the message is a few sentences, not pages or filler."""
         return len(self.text) <= MAX_CLOSELY_READ
 
+    @property
+    def asks(self) -> bool:
+        """Whether the message ends with a question mark."""
+        return self.text.rstrip().endswith("?")
+
 
 class ReaderNote(Struct, frozen=True):
     """A fact from one message."""
@@ -243,15 +248,16 @@ class Patterns:
 
 
 _ANYTHING = lazy_pattern("")
+_NOTHING = lazy_pattern(r"(?!)")
 
 
 class Topic:
-    """An ability that reads brief messages, and drops all its notes on request."""
+    """An ability that reads brief messages about one subject, and may drop its notes on request."""
 
     kinds: ClassVar[tuple[str, ...]]
-    """The kinds of its notes."""
+    """The kinds of its notes that it drops."""
     forgets: ClassVar[re.Pattern[str]]
-    """Matches a message that ends or restarts the topic."""
+    """Matches a message that ends or restarts the topic; by default none does."""
     about: ClassVar[re.Pattern[str]]
     """Matches every message that may be about the topic; most topics decide while reading."""
     forgotten: ClassVar[str]
@@ -260,8 +266,8 @@ class Topic:
     def __init_subclass__(
         cls,
         *,
-        kinds: tuple[str, ...],
-        forgets: re.Pattern[str],
+        kinds: tuple[str, ...] = (),
+        forgets: re.Pattern[str] = _NOTHING,
         about: re.Pattern[str] = _ANYTHING,
         forgotten: str = "Forgotten.",
     ) -> None:
@@ -294,6 +300,20 @@ def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str]
         if match := pattern.search(text):
             return match
     return None
+
+
+def first_kind(
+    patterns_by_kind: Mapping[str, Any], text: str
+) -> tuple[str, re.Match[str] | None]:
+    """Return the first kind with a pattern, or one in its list, that matches a text, and the match.
+
+    ("", None) if none matches.
+    """
+    for kind, patterns in patterns_by_kind.items():
+        listed = patterns if isinstance(patterns, list) else [patterns]
+        if match := first_match(listed, text):
+            return kind, match
+    return "", None
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNotebook,
     Topic,
+    first_kind,
     first_match,
 )
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
@@ -28,13 +29,11 @@ _RE = Patterns("person", COLOURS=WORDS["colours"].split())
 _SHORT = 120
 
 
-class Colours:
+class Colours(Topic):
     """Keeps every favourite colour, and answers with the newest visible one."""
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, answer a question, forget on request."""
-        if not turn.is_brief:
-            return None
         mention = _RE.mine.search(turn.text) if _RE.liking.search(turn.text) else None
         if colour := _told_colour(turn.text, is_about=mention is not None):
             return notes.add(turn, "colour", colour)
@@ -119,6 +118,8 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
 
 # By subject: how it is told, and how it is asked for.
 _LIFE = _RE.compile_group(WORDS["life"], "(?i)")
+_LIFE_TOLD = {label: told for label, (told, _) in _LIFE.items()}
+_LIFE_ASKED = {label: asked for label, (_, asked) in _LIFE.items()}
 _KIND = "personal"
 _HABIT = "habit"
 # How a habit is told, and how it is asked for.
@@ -134,16 +135,13 @@ class ConflictingPersonalInformation(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer a question."""
-        asks = turn.text.rstrip().endswith("?")
         for number, forms in enumerate(_HABITS):
-            if match := forms[asks].search(turn.text):
+            if match := forms[turn.asks].search(turn.text):
                 return _respond_to_habit(turn, number, match, notes)
-        if not asks:
+        if not turn.asks:
             return _note_life(turn, notes)
-        for label, (_, pattern) in _LIFE.items():
-            if pattern.search(turn.text):
-                return _so_now(label, notes)
-        return None
+        label, _ = first_kind(_LIFE_ASKED, turn.text)
+        return _so_now(label, notes) if label else None
 
 
 def _respond_to_habit(
@@ -168,17 +166,15 @@ def _note_life(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
             return None
         notes.add(turn, _KIND, [label, None])
         return "I will forget that, then."
-    for label, (pattern, _) in _LIFE.items():
-        if match := pattern.search(turn.text):
-            if not _RE.rumour.search(turn.text):
-                notes.add(turn, _KIND, [label, match[match.lastindex or 0]])
-            break
+    label, match = first_kind(_LIFE_TOLD, turn.text)
+    if match and not _RE.rumour.search(turn.text):
+        notes.add(turn, _KIND, [label, match[match.lastindex or 0]])
     return None  # it may be about something else, too: others note it as well
 
 
 def _withdrawn_label(subject: str, notes: ReaderNotebook) -> str | None:
     """Return the label of what is withdrawn by its subject, or just by its value."""
-    if subject in _LIFE:
+    if subject in _LIFE_TOLD:
         return subject
     value = subject.rsplit(maxsplit=1)[-1]
     for label, noted_value in notes.contents(_KIND):
@@ -233,7 +229,7 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
             return None
         if value_by_fact and _LEDGER.all.search(turn.text):
             return f"{', '.join(value for value in value_by_fact.values() if value)}."
-        if turn.text.rstrip().endswith("?"):
+        if turn.asks:
             for fact, value in value_by_fact.items():
                 if _OWN[fact][2].search(turn.text):
                     return f"{value}." if value else _GONE
@@ -309,7 +305,7 @@ class GiftLedger(
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""
         text = turn.text
-        if text.rstrip().endswith("?"):
+        if turn.asks:
             if "the club's book" in text.lower():
                 return _answer_ledger(text, notes)
             return None

@@ -12,6 +12,8 @@ from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
+    Topic,
+    first_kind,
     first_match,
 )
 
@@ -19,24 +21,23 @@ _RE = Patterns("restraint")
 TOLD = "restraint"
 
 
-class Restraint:
-    """Notes things and how they were told, and answers with what holds for the question."""
+class Restraint(Topic, about=_RE.about, forgets=_RE.forgets):
+    """Notes things and how they were told, and answers with what holds for the question.
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    It drops no notes: the newest of a thing counts, and those of other topics still
+    hold.
+    """
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, or answer its question; None: not handled."""
-        if not turn.is_brief or not _RE.about.search(turn.text):
-            return None
-        # the newest note of a thing counts, and those of other topics still hold
-        if _RE.forgets.search(turn.text):
-            return "Forgotten."
         for kind, patterns in _RE["asked"].items():
             found = first_match(patterns, turn.text)
             if found and (answer := _answer(kind, found, notes)):
                 return answer
-        for kind, patterns in _RE["told"].items():
-            if found := first_match(patterns, turn.text):
-                return notes.add(turn, TOLD, [kind, found["key"], found["value"]])
-        return None
+        kind, found = first_kind(_RE["told"], turn.text)
+        if found is None:
+            return None
+        return notes.add(turn, TOLD, [kind, found["key"], found["value"]])
 
 
 def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | None:

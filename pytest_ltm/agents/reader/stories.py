@@ -16,6 +16,7 @@ from pytest_ltm.agents.reader.notes import (
     Patterns,
     ReaderNotebook,
     Topic,
+    first_kind,
     first_match,
 )
 from pytest_ltm.language.clauses import split_sentences
@@ -309,12 +310,11 @@ class Passages(
         else:
             title = next(iter(_BOOKS.title.findall(turn.text)), "")
         untitled = _BOOKS.title.sub(" ", turn.text)
-        for relation, wordings in _BOOKS["facts"].items():
-            if title and (fact := first_match(wordings, untitled)):
-                return notes.add(
-                    turn, "passage", [relation, fact["subject"], fact["value"], title]
-                )
-        return None
+        relation, fact = first_kind(_BOOKS["facts"], untitled)
+        if not title or fact is None:
+            return None
+        content = [relation, fact["subject"], fact["value"], title]
+        return notes.add(turn, "passage", content)
 
 
 def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> str:

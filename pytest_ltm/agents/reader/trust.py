@@ -9,6 +9,8 @@ from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
+    Topic,
+    first_kind,
     first_match,
 )
 from pytest_ltm.api.model import Tools
@@ -26,16 +28,14 @@ _UNKNOWN = "I do not know."
 _NOTED = "Noted."
 
 
-class Trusts:
+class Trusts(Topic, about=_RE.about):
     """Notes the demands of trusted texts, and follows them; by default the user's only.
 
     A note of the kind TRUST changes this: `all` texts are followed, or `none`.
     """
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a statement or question on these subjects; None: not handled."""
-        if not turn.is_brief or not _RE.about.search(turn.text):
-            return None
         replies = (read(turn, notes) for read in _READERS)
         return next((reply for reply in replies if reply is not None), None)
 
@@ -57,10 +57,10 @@ def _note_want(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 
 
 def _note_fact(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    for kind, patterns in _RE["facts"].items():
-        if found := first_match(patterns, turn.text):
-            return notes.add(turn, FACT, [kind, _thing(found), found.groupdict()])
-    return None
+    kind, found = first_kind(_RE["facts"], turn.text)
+    if found is None:
+        return None
+    return notes.add(turn, FACT, [kind, _thing(found), found.groupdict()])
 
 
 def _note_speaker(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -75,10 +75,8 @@ def _note_event(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 
 
 def _answer_question(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    for kind, patterns in _RE["asked"].items():
-        if found := first_match(patterns, turn.text):
-            return _answer(kind, _thing(found), notes)
-    return None
+    kind, found = first_kind(_RE["asked"], turn.text)
+    return _answer(kind, _thing(found), notes) if found else None
 
 
 _READERS = (_note_want, _note_fact, _note_speaker, _note_event, _answer_question)
@@ -86,17 +84,15 @@ _READERS = (_note_want, _note_fact, _note_speaker, _note_event, _answer_question
 
 def _note_text(turn: IncomingTurn, notes: ReaderNotebook, text: str) -> str | None:
     """Note what a text demands if its speaker or frame is trusted; None: it demands nothing."""
-    for kind, patterns in _RE["wants"].items():
-        found = first_match(patterns, text)
-        if found is None:
-            continue
-        trust = trusts(notes)
-        thing = _thing(found)
-        if trust == "all" or (trust == "own" and _is_users(turn, thing, notes)):
-            value = found.groupdict().get("v", "")
-            notes.add(turn, WANT, [kind, thing, value])
-        return _NOTED
-    return None
+    kind, found = first_kind(_RE["wants"], text)
+    if found is None:
+        return None
+    trust = trusts(notes)
+    thing = _thing(found)
+    if trust == "all" or (trust == "own" and _is_users(turn, thing, notes)):
+        value = found.groupdict().get("v", "")
+        notes.add(turn, WANT, [kind, thing, value])
+    return _NOTED
 
 
 def _is_users(turn: IncomingTurn, thing: str, notes: ReaderNotebook) -> bool:

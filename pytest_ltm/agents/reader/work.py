@@ -6,7 +6,8 @@ from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
-    first_match,
+    Topic,
+    first_kind,
 )
 
 _RE = Patterns("work")
@@ -15,20 +16,16 @@ WORK = "work"
 _ANSWERED_BY = {"correction": ("correction", "server")}
 
 
-class Projects:
+class Projects(Topic, about=_RE.about):
     """Notes statements on projects, and answers questions about them."""
 
-    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a statement or question on a project; None: not handled."""
-        if not turn.is_brief or not _RE.about.search(turn.text):
-            return None
-        for kind, patterns in _RE["told"].items():
-            if found := first_match(patterns, turn.text):
-                return notes.add(turn, WORK, [kind, *found.group("p", "v"), turn.text])
-        for kind, pattern in _RE["asked"].items():
-            if found := pattern.search(turn.text):
-                return _answer(kind, found["p"], notes)
-        return None
+        kind, told = first_kind(_RE["told"], turn.text)
+        if told:
+            return notes.add(turn, WORK, [kind, *told.group("p", "v"), turn.text])
+        kind, question = first_kind(_RE["asked"], turn.text)
+        return _answer(kind, question["p"], notes) if question else None
 
 
 def _answer(kind: str, project: str, notes: ReaderNotebook) -> str:
