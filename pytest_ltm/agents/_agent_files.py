@@ -96,7 +96,7 @@ def _from_file(
                 f"for {name!r} agents, expected a list of names that must be set, such as [MY_KEY]."
             )
         source = source_of_kind(kind, argument, parameters)
-    elif Path(agent).suffix.lower() in {".yml", ".yaml"}:
+    elif AGENT_FILE.fullmatch(agent):
         raise fields["agent"].fault(
             f"{agent!r} is another file. Write the spec of an agent."
         )

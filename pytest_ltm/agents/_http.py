@@ -37,6 +37,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.providers.answer_fields import find_end, find_thoughts
 from pytest_ltm.providers.refusal import RequestRefused, read_refusal
+from pytest_ltm.providers.transport import TOO_LONG, read_bounded
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
@@ -301,8 +302,6 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "max_message_tokens": Field.tokens,
 }
 
-# The longest response body, decompressed, in bytes.
-LONGEST_BODY = 2**24
 # Seconds to connect; the rest of a request may take the whole reply timeout.
 _CONNECT = 10.0
 
@@ -509,8 +508,8 @@ class HttpAgent:
         try:
             with self._client.stream(
                 "POST", self._settings.url_of(path), json=data
-            ) as stream:
-                response = self._read_response(stream, place)
+            ) as response:
+                is_whole = read_bounded(response)
         except (
             self._http.ConnectError,
             self._http.ConnectTimeout,
@@ -525,37 +524,13 @@ class HttpAgent:
             raise _unusable_answer(
                 f"{place} answered with what cannot be unpacked: {error}"
             ) from None
+        if not is_whole:
+            raise _unusable_answer(f"{place} answered with {TOO_LONG}")
         if response.is_success:
             return response
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
         raise HttpStatusError(
             f"{place} answered {phrase}: {_body_start(response)}", response
-        )
-
-    def _read_response(self, stream: Any, place: str) -> Any:
-        """Return a response with its body, read as a stream; AgentFault once the unpacked body is too long."""
-        body = bytearray()
-        for part in stream.iter_bytes():
-            body += part
-            if len(body) > LONGEST_BODY:
-                raise _unusable_answer(
-                    f"{place} answered with more than {LONGEST_BODY:,} bytes"
-                )
-        # The body is decompressed already: these headers would decompress it again.
-        packed = {"content-encoding", "content-length", "transfer-encoding"}
-        headers = []
-        for name, value in stream.headers.multi_items():
-            if name.lower() not in packed:
-                headers.append((name, value))
-        extensions = {}
-        if "reason_phrase" in stream.extensions:
-            extensions["reason_phrase"] = stream.extensions["reason_phrase"]
-        return self._http.Response(
-            stream.status_code,
-            headers=headers,
-            content=bytes(body),
-            request=stream.request,
-            extensions=extensions,
         )
 
     def _read_text(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:

@@ -8,7 +8,12 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
-from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
+from pytest_ltm.agents.memory.scopes import (
+    Scope,
+    has_parameter,
+    scope_arguments,
+    takes_scope,
+)
 from pytest_ltm.agents.signatures import signature_of
 from pytest_ltm.api.calls import look
 from pytest_ltm.api.model import (
@@ -142,16 +147,7 @@ def takes_user(function: object) -> bool:
 
 def takes_tools(function: object) -> bool:
     """Return whether `function` can be offered tools: it has a parameter `tools`."""
-    if not callable(function):
-        return False
-    try:
-        parameter = signature_of(function).parameters.get("tools")
-    except (TypeError, ValueError):  # implemented in C, without a signature
-        return False
-    return parameter is not None and parameter.kind in {
-        parameter.POSITIONAL_OR_KEYWORD,
-        parameter.KEYWORD_ONLY,
-    }
+    return has_parameter(function, "tools")
 
 
 def user_arguments(function: object, scope: Scope) -> dict[str, Any]:

@@ -85,9 +85,9 @@ _GIVEN = {
     "get": ("id", *SCOPE_PARTS),
     "size": (),
 }
-# The methods for a memory's life cycle (docs/lifecycle.md), which conversations do not
-# need.
-_LIFE = ("maintain", "update", "export", "list", "get", "size")
+# The methods that just call their tool; conversations need the first two only, the
+# others are for a memory's life cycle (docs/lifecycle.md).
+_PLAIN = ("settle", "delete", "maintain", "update", "export", "list", "get", "size")
 # The methods that a store must have, with their arguments: the first positional, the
 # others by name.
 _CALLS = {
@@ -148,7 +148,7 @@ def store_source(
     `having`: their additional capabilities.
     """
     texts = dict[int, str]()
-    backend = Backend(make, separates_users)
+    backend = Backend(make)
     if backends_are_shared() and "SeparatesUsers" in having:
         # One user must not reset or restore what all other users said.
         having = set(having) - {"Resettable", "Checkpointable"}
@@ -272,12 +272,12 @@ class Server:
         except BaseException:
             self._folder.cleanup()
             raise
-        for name in ("settle", "written", "add_session", "delete"):
+        for name in ("written", "add_session"):
             if tools[name].name in self._schemas:
                 setattr(self, name, getattr(self, f"_{name}"))
-        for name in _LIFE:
+        for name in _PLAIN:
             if tools[name].name in self._schemas:
-                setattr(self, name, self._life_method(name))
+                setattr(self, name, self._plain_method(name))
         if self._command != command or self._env != dict(env or {}):
             self.reopen = self._reopen
         adds = "add_session" if hasattr(self, "add_session") else "add"
@@ -328,7 +328,7 @@ class Server:
         self._stack.close()
         self._open()
 
-    def _life_method(self, name: str) -> Callable[..., Any]:
+    def _plain_method(self, name: str) -> Callable[..., Any]:
         """Return a method that calls a tool, with the scope only if the tool takes the user."""
         positional = [part for part in _GIVEN[name] if part not in SCOPE_PARTS]
 
@@ -349,12 +349,6 @@ class Server:
         """Return whether the tool behind a method receives one of our arguments."""
         tool = self._tools[method]
         return tool.takes(argument, self._schemas[tool.name])
-
-    def _settle(self) -> None:
-        self._call("settle", self._scope_values)
-
-    def _delete(self, record: Any) -> None:
-        self._call("delete", {"id": record, **self._scope_values})
 
     def _written(self) -> Any:
         return operation_rows(_only_list(self._call("written", self._scope_values)))

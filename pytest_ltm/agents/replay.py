@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,7 @@ from pytest_ltm.api.storage import (
     LtmError,
     UserError,
     did_you_mean,
+    join_some,
     open_regular,
     read_regular,
 )
@@ -71,10 +73,7 @@ def nearest_message(
 
 def _count_equal(first: str, second: str) -> int:
     """Return the length of two texts' common prefix."""
-    for number, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return number
-    return min(len(first), len(second))
+    return len(commonprefix([first, second]))  # noqa: RUF071 - of texts, not of paths
 
 
 def text_difference(recorded: str, current: str) -> str:
@@ -112,7 +111,7 @@ class Recordings(Struct, frozen=True):
     def only_journal(self) -> Path:
         """The only journal; AgentError if there are several."""
         if len(self.by_place) > 1:
-            places = _join_some_places(self.by_place)
+            places = join_some(sorted(self.by_place), _FEW)
             raise AgentError(
                 f"agent 'replay:{self.argument}' holds several conversations: {places}"
             )
@@ -127,7 +126,7 @@ class Recordings(Struct, frozen=True):
         if place not in self.by_place:
             raise AgentError(
                 f"agent 'replay:{self.argument}': {self.where} holds no conversation at {place!r}. It holds "
-                f"{_join_some_places(self.by_place)}. "
+                f"{join_some(sorted(self.by_place), _FEW)}. "
                 "Run the same memory spans and trials, or record again with the agent itself"
             )
         return self.by_place[place]
@@ -208,14 +207,6 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
         if name.agent == chosen:
             by_place[name.place] = path
     return Recordings(argument, run, by_place)
-
-
-def _join_some_places(places: Iterable[str]) -> str:
-    names = sorted(places)
-    text = ", ".join(names[:_FEW])
-    if len(names) > _FEW:
-        text += f" and {len(names) - _FEW} more"
-    return text
 
 
 # --- Replaying a published master log, as closely as its texts allow.

@@ -14,6 +14,7 @@ __tracebackhide__ = True
 
 # Maximum bytes of an answer, decompressed.
 LONGEST_BODY = 2**24
+TOO_LONG = f"more than {LONGEST_BODY:,} bytes"
 _PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 
@@ -85,21 +86,25 @@ class ClientGuard:
 
     def _read_bounded(self, response: Any) -> None:
         packing = response.headers.get("content-encoding", "")
-        body = bytearray()
-        for part in response.iter_bytes() if packing.lower() in _PACKINGS else ():
-            body += part
-            if len(body) > LONGEST_BODY:
-                break
-        else:
-            if packing.lower() in _PACKINGS:
-                response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
-                return
-        response.close()
-        if body:
-            what = f"more than {LONGEST_BODY:,} bytes"
-        else:
-            what = f"a body packed as {packing[:40]!r}"
-        raise AgentFault(f"{self._base_url} answered with {what}")
+        if packing.lower() not in _PACKINGS:
+            response.close()
+            raise AgentFault(
+                f"{self._base_url} answered with a body packed as {packing[:40]!r}"
+            )
+        if not read_bounded(response):
+            raise AgentFault(f"{self._base_url} answered with {TOO_LONG}")
+
+
+def read_bounded(response: Any) -> bool:
+    """Read the body of a streamed response; return False for one that is longer than LONGEST_BODY, unpacked."""
+    body = bytearray()
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > LONGEST_BODY:
+            response.close()
+            return False
+    response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
+    return True
 
 
 class HttpTransport:

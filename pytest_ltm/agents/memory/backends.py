@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from pytest_ltm.agents.memory.stores import separates_users
 from pytest_ltm.api.storage import ConfigurationError
 
 MOST_USERS = 1_000
@@ -36,10 +37,8 @@ def parse_users(text: str) -> int:
 class Backend:
     """Creates a store for each conversation, or one for all of them if the store separates users."""
 
-    def __init__(self, make: Callable[[], Any], is_told: Callable[[Any], bool]) -> None:
-        """`is_told`: returns whether a store separates users."""
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self._is_told = is_told
         self._lock = threading.Lock()
         self._store: Any = None
 
@@ -49,7 +48,7 @@ class Backend:
             return self._make(), False
         with self._lock:
             store = self._make() if self._store is None else self._store
-            is_shared = self._is_told(store)
+            is_shared = separates_users(store)
             if is_shared:
                 self._store = store
             return store, is_shared

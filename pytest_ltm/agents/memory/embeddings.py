@@ -14,7 +14,6 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.api.model import Usage, usage_of
 from pytest_ltm.api.storage import AgentError, DottedPath, did_you_mean
 from pytest_ltm.providers import (
-    Completions,
     ModelSpec,
     escape_surrogates,
     open_model,
@@ -120,14 +119,11 @@ class EmbeddingClient:
     """An embeddings endpoint, called with many texts at a time. ReportsUsage."""
 
     def __init__(self, chosen: ModelSpec) -> None:
-        self._model = chosen
-        self._completions: Completions | None = None
+        self._completions = open_model(chosen)
         self._used = Usage()
 
     def __call__(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """Return a vector for each text."""
-        if self._completions is None:
-            self._completions = open_model(self._model)
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _A_REQUEST):
             part = []
@@ -145,9 +141,7 @@ class EmbeddingClient:
 
     def close(self) -> None:
         """Close the connections."""
-        if self._completions is not None:
-            self._completions.close()
-            self._completions = None
+        self._completions.close()
 
 
 _A_REQUEST = 128

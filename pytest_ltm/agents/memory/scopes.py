@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -29,12 +29,7 @@ class Scope:
 
     def values(self) -> dict[str, Any]:
         """Return the parts by name."""
-        return {
-            "user": self.user,
-            "session": self.session,
-            "agent": self.agent,
-            "at": self.at,
-        }
+        return asdict(self)
 
 
 def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
@@ -67,15 +62,14 @@ def takes_scope(function: object, part: str) -> bool:
     return part in arguments or "scope" in arguments
 
 
-def takes_scope_object(function: object) -> bool:
-    """Return whether a method takes the whole scope as one object."""
-    return _is_named(_parameters_of(function) or {}, "scope")
+def has_parameter(function: object, name: str) -> bool:
+    """Return whether a method has a parameter of this name, which can be given by name."""
+    return _is_named(_parameters_of(function) or {}, name)
 
 
 def takes_argument(function: object, name: str) -> bool:
     """Return whether a method takes an argument of this name."""
-    parameters = _parameters_of(function) or {}
-    return _is_named(parameters, name) or _takes_any(parameters)
+    return has_parameter(function, name) or _takes_any(_parameters_of(function) or {})
 
 
 def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:

@@ -31,10 +31,10 @@ from pytest_ltm.agents.memory.reading import (
 )
 from pytest_ltm.agents.memory.scopes import (
     Scope,
+    has_parameter,
     scope_arguments,
     takes_argument,
     takes_scope,
-    takes_scope_object,
 )
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
 from pytest_ltm.api.model import Reply, TakesTurns, Usage
@@ -284,7 +284,7 @@ class Stored(TakesTurns):
 
     def _role(self, role: Role) -> dict[str, Role]:
         add = getattr(self._store, "add", None)
-        is_left_out = takes_scope_object(add) and not takes_argument(add, "role")
+        is_left_out = has_parameter(add, "scope") and not takes_argument(add, "role")
         return {} if is_left_out else {"role": role}
 
     def _scope_for(self, method: str, at: datetime | None = None) -> dict[str, Any]:
@@ -463,8 +463,7 @@ class Stored(TakesTurns):
         """Return whether a search found a text, or a record derived from it."""
         is_list = isinstance(hits, Iterable) and not isinstance(hits, (str, Mapping))
         for hit in hits if is_list else ():
-            is_record = isinstance(hit, (tuple, list)) and len(hit) == _PARTS
-            key, served = (hit[0], hit[1]) if is_record else (None, hit)
+            key, served, _ = _parse_hit(hit)
             utterance = self._by_id.get(str(key))
             sources = self._records.get(str(key), ())
             if text in {served, *sources} or (
@@ -508,8 +507,7 @@ class Stored(TakesTurns):
         found = []
         rows = []
         for number, entry in enumerate(listed):
-            is_record = isinstance(entry, (tuple, list)) and len(entry) == _PARTS
-            key, text, _, at = entry if is_record else (None, entry, None, None)
+            key, text, at = _parse_hit(entry)
             said, source = self._recognize(key, text, at, entry)
             hits.append(MemoryHit(str(number), (said,)))
             found.append(source)
@@ -664,6 +662,14 @@ class Stored(TakesTurns):
             f"store {self._name!r} returned to {self._speaker!r} what {' and '.join(sorted(owners))!r} told it: "
             f"{text[:_SHOWN]!r}. It was found by search({self._query[:_SHOWN]!r}), which was told the user"
         )
+
+
+def _parse_hit(hit: Any) -> tuple[Any, Any, Any]:
+    """Return id, text and time of a search result, which may be a text alone."""
+    if isinstance(hit, (tuple, list)) and len(hit) == _PARTS:
+        key, text, _, at = hit
+        return key, text, at
+    return None, hit, None
 
 
 def separates_users(store: object) -> bool:

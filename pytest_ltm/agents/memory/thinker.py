@@ -28,7 +28,6 @@ from pytest_ltm.api.model import RAW, Reading, Usage, usage_of
 from pytest_ltm.api.storage import AgentError, AgentFault, Field, did_you_mean
 from pytest_ltm.providers import (
     PARAMETERS,
-    Completions,
     ModelResponse,
     ModelSpec,
     model_forms,
@@ -257,23 +256,19 @@ class Chats:
         self.prompts = prompts
         self._model = chosen
         self._reading = reading
-        self._completions: Completions | None = None
+        self._completions = open_model(chosen, says=reading.says_something)
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return the model's result; a fault of the model carries its usage."""
         task = structs.replace(task, prompts=self.prompts)  # type: ignore[type-var]
         messages = task.prompt()
-        asks = self._asks()
+        more = {"tools": list(task.tools)} if hasattr(task, "tools") else {}
         try:
-            answer = asks.complete(
-                messages,
-                **({"tools": list(task.tools)} if hasattr(task, "tools") else {}),
-            )
+            answer = self._completions.complete(messages, **more)
         except AgentFault as fault:
-            if asks.lost is not None:
-                fault.usage = usage_of(
-                    asks.lost, prompt=prompt_tokens(messages), reply=0
-                )
+            lost = self._completions.lost
+            if lost is not None:
+                fault.usage = usage_of(lost, prompt=prompt_tokens(messages), reply=0)
             raise
         used = usage_of(
             answer.used, prompt=prompt_tokens(messages), reply=count_tokens(answer.text)
@@ -299,7 +294,7 @@ class Chats:
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint."""
-        return self._asks().turn()
+        return self._completions.turn()
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the model, and the version of the prompts or the hash of their file; no secrets."""
@@ -310,17 +305,8 @@ class Chats:
         }
 
     def close(self) -> None:
-        """Close the connections; the next task opens new ones."""
-        if self._completions is not None:
-            self._completions.close()
-            self._completions = None
-
-    def _asks(self) -> Completions:
-        if self._completions is None:
-            # only now: whether limits are shared is known once the run has begun
-            says = self._reading.says_something
-            self._completions = open_model(self._model, says=says)
-        return self._completions
+        """Close the connections."""
+        self._completions.close()
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:

@@ -8,10 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_ltm.api.model import Reply, TakesTurns, Usage
 
+if TYPE_CHECKING:
+    from pytest_ltm.agents.memory.paging import Paging
+    from pytest_ltm.agents.memory.pipeline import Pipeline
+
+Memory: TypeAlias = "Pipeline | Paging"
 _USERS = "users"
 
 
@@ -21,10 +26,10 @@ class UserMemories(TakesTurns):
     It has their capabilities, and SeparatesUsers.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], Memory]) -> None:
         """`make`: creates the memory of a user."""
         self._make = make
-        self._memories: dict[str, Any] = {"": make()}
+        self._memories = {"": make()}
         self._last = self._memories[""]
         """The memory that replied last."""
         self._lock = threading.Lock()
@@ -43,30 +48,25 @@ class UserMemories(TakesTurns):
 
     def reply(self, message: str, user: str = "") -> Reply:
         """Return the reply from this user's memory."""
-        self._last = memory = self._turn_to(user)
-        reply: Reply = memory.reply(message)
-        return reply
+        self._last = self._turn_to(user)
+        return self._last.reply(message)
 
     def answer_alone(self, message: str) -> Reply:
         """Return the same without a user; nothing is stored."""
-        self._last = memory = self._turn_to("")
-        reply: Reply = memory.answer_alone(message)
-        return reply
+        self._last = self._turn_to("")
+        return self._last.answer_alone(message)
 
     def accept(self, message: str, reply: str, user: str = "") -> Reply | None:
         """Store an exchange of this user."""
-        told: Reply | None = self._turn_to(user).accept(message, reply)
-        return told
+        return self._turn_to(user).accept(message, reply)
 
     def retrieved(self) -> list[str]:
         """Return the texts that the last reply was read from, best first."""
-        texts: list[str] = self._last.retrieved()
-        return texts
+        return self._last.retrieved()
 
     def in_context(self) -> list[str]:
         """Return the non-retrieved part of the last reply's prompt."""
-        texts: list[str] = self._last.in_context()
-        return texts
+        return self._last.in_context()
 
     def usage(self) -> Usage:
         """Return the total usage of all memories."""
@@ -85,18 +85,15 @@ class UserMemories(TakesTurns):
     @property
     def max_message_tokens(self) -> int:
         """The maximum tokens of a message."""
-        tokens: int = self._memories[""].max_message_tokens
-        return tokens
+        return self._memories[""].max_message_tokens
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the settings that affect the replies; no secrets."""
-        configuration: Mapping[str, Any] = self._memories[""].configuration()
-        return configuration
+        return self._memories[""].configuration()
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint, if there is one."""
-        turn: AbstractContextManager[object] = self._memories[""].turn()
-        return turn
+        return self._memories[""].turn()
 
     def close(self) -> None:
         """Close all connections."""
@@ -107,13 +104,14 @@ class UserMemories(TakesTurns):
         """Return all state: that of a single memory as it is, that of several by user."""
         states = {user: self._turn_to(user).save() for user in list(self._memories)}
         if len(states) == 1:
-            return bytes(states[""])
+            return states[""]
         texts = {user: state.decode() for user, state in states.items()}
         return json.dumps({_USERS: texts}).encode()
 
     def load(self, state: bytes) -> None:
         """Restore what `save` returned."""
-        self._enter_states(state, "load")
+        for memory, own in self._memories_of(state):
+            memory.load(own)
 
     def ingested(self) -> bytes:
         """Return the ingested state, for an agent that differs only in `reading`."""
@@ -121,23 +119,25 @@ class UserMemories(TakesTurns):
 
     def adopt(self, ingested: bytes) -> None:
         """Adopt the state of an agent of the same kind; this agent's own usage stays."""
-        self._enter_states(ingested, "adopt")
+        for memory, own in self._memories_of(ingested):
+            memory.adopt(own)
 
-    def _enter_states(self, state: bytes, method: str) -> None:
+    def _memories_of(self, state: bytes) -> list[tuple[Memory, bytes]]:
+        """Return the memory of each user in a state, and that user's part; all other memories are closed."""
         self._clock = threading.local()
         for user in [name for name in self._memories if name]:
             self._memories.pop(user).close()
-        for user, text in _states_by_user(state).items():
-            getattr(self.memory_of(user), method)(text)
+        states = _states_by_user(state)
+        return [(self.memory_of(user), own) for user, own in states.items()]
 
-    def _turn_to(self, user: str) -> Any:
+    def _turn_to(self, user: str) -> Memory:
         memory = self.memory_of(user)
         now = getattr(self._clock, "now", None)
         if now is not None:
             memory.tell_time(now)
         return memory
 
-    def memory_of(self, user: str) -> Any:
+    def memory_of(self, user: str) -> Memory:
         """Return the memory of a user, creating it if necessary."""
         with self._lock:
             if user not in self._memories:
