@@ -23,9 +23,8 @@ from pytest_ltm.language.commitment import (
     last_word,
 )
 from pytest_ltm.language.normal_form import strip_struck
-from pytest_ltm.language.numbers import write_digits
-from pytest_ltm.language.quantities import CLOCKS, read_quantities
 from pytest_ltm.language.recital import recites_messages
+from pytest_ltm.language.values.quantities import find_quantities
 
 NUMBER = "number"
 ORDER = "order"
@@ -106,23 +105,23 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
     def find(text: str) -> list[Mention]:
         """Return the mentions of numbers in a text with digits, except days, times and those given."""
         mentions: list[Mention] = []
-        for quantity in read_quantities(text):
+        for quantity in find_quantities(text):
             context = text[max(0, quantity.start - _AROUND) : quantity.start]
             after = text[quantity.end :][:20]
             # "of the 12 guests" names the whole, not the answer
             aside = RE.aside.search(context) and RE.counted.match(after)
             if (
-                quantity.unit not in (*CLOCKS, "date", "minutes")
+                not quantity.is_time
                 and quantity.value not in told_numbers
                 and not aside
             ):
                 mentions.append(
-                    Mention(quantity.start, quantity.end, str(quantity.value))
+                    Mention(quantity.start, quantity.end, str(float(quantity.value)))
                 )
         return mentions
 
-    conclusion = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
-    text = _levelled_digits(conclusion)
+    conclusion = last_word(answer, lambda part: bool(find(_levelled_text(part))))
+    text = _levelled_text(conclusion)
     mentions = asserted_mentions(text, find, formerly=True)
     if any(
         is_alternative(text, mention)
@@ -138,10 +137,10 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
     return float(results[-1].value) if results else None
 
 
-def _levelled_digits(reply: str) -> str:
+def _levelled_text(reply: str) -> str:
     text = normalize_text(reply)
-    return write_digits(
-        RE.signs.sub("", RE.item.sub(" ", text) if RE.first_item.search(text) else text)
+    return RE.signs.sub(
+        "", RE.item.sub(" ", text) if RE.first_item.search(text) else text
     )
 
 

@@ -29,7 +29,6 @@ from pytest_ltm.language.commitment import (
     is_of_others,
     last_word,
 )
-from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.proof import prove, tells_nothing_new
 from pytest_ltm.language.recital import (
     copies_user,
@@ -39,6 +38,7 @@ from pytest_ltm.language.recital import (
     tells_nothing,
 )
 from pytest_ltm.language.values import find_days
+from pytest_ltm.language.values.numerals import write_digits
 
 NOW = "now"
 BEFORE = "before"

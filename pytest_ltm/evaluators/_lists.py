@@ -27,7 +27,7 @@ from pytest_ltm.language.commitment import (
     last_word,
 )
 from pytest_ltm.language.json_values import NoJSON, json_values, published_json
-from pytest_ltm.language.numbers import NUMBERS, write_digits
+from pytest_ltm.language.numbers import NUMBERS
 from pytest_ltm.language.overlap import rouge_l
 from pytest_ltm.language.recital import (
     REPEATS,
@@ -35,6 +35,7 @@ from pytest_ltm.language.recital import (
     recites_messages,
     repeats_told,
 )
+from pytest_ltm.language.values.numerals import write_digits
 
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
@@ -285,7 +286,7 @@ def _entry_count(fields: Mapping[str, Any]) -> int:
 
 def _line_item(line: str) -> Item | None:
     """Parse `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number, the quantity is 1."""
-    parts = plain_words(RE.times.sub(" ", write_digits(line[:200])))
+    parts = plain_words(RE.times.sub(" ", write_digits(normalize_text(line[:200]))))
     counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
     numbers = [n for part in more if (n := _read_count(part)) is not None]

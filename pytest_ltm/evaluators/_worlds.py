@@ -14,10 +14,9 @@ from pytest_ltm.api.model import Score, Scoring, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 from pytest_ltm.language.clauses import blank_out, iter_sentences, normalize_text
 from pytest_ltm.language.commitment import Mention, is_alternative
-from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.proof import prove, tells_nothing_new
-from pytest_ltm.language.quantities import CLOCKS, read_quantities
 from pytest_ltm.language.recital import recites_messages
+from pytest_ltm.language.values.quantities import BARE, find_quantities
 
 RE = LEXICON.expressions("worlds")
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
@@ -99,10 +98,8 @@ def _says_of_world(
     marks = partial(_world_marks, this=this, other="|".join([other, *other_frames]))
     # the conclusion is at the end, and the limit bounds the time
     ending = answer[-20_000:].replace("_", " ")
-    text = write_digits(
-        normalize_text(
-            RE.item.sub("", ending) if len(RE.item.findall(ending)) > 1 else ending
-        )
+    text = normalize_text(
+        RE.item.sub("", ending) if len(RE.item.findall(ending)) > 1 else ending
     )
     for pattern, instead in (
         (RE.the_animals, "they"),
@@ -141,9 +138,9 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return the mentions of numbers of the counted thing, except one, as in "a week"."""
-    unit = next((quantity.unit for quantity in read_quantities(f"2 {counted}")), "")
+    counted_kinds = find_quantities(f"2 {counted}")[0].kinds
     mentions: list[Mention] = []
-    for quantity in read_quantities(text):
+    for quantity in find_quantities(text):
         context = text[max(0, quantity.start - _NEAR) : quantity.start]
         after = text[quantity.end : quantity.end + _NEAR]
         # "at least seven" is not seven
@@ -153,11 +150,13 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
             bound = ""
         if (
             quantity.value != 1
-            and quantity.unit not in (*CLOCKS, "date", "minutes")
-            and (not unit or quantity.unit in ("", unit))
+            and not quantity.is_time
+            and (quantity.is_bare or counted_kinds in ({BARE}, quantity.kinds))
         ):
             mentions.append(
-                Mention(quantity.start, quantity.end, f"{bound}{quantity.value:g}")
+                Mention(
+                    quantity.start, quantity.end, f"{bound}{float(quantity.value):g}"
+                )
             )
     return mentions
 

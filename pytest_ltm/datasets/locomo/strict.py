@@ -12,6 +12,7 @@ from collections import Counter
 
 from pytest_ltm.api.model import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
+from pytest_ltm.language.clauses import normalize_text
 from pytest_ltm.language.dates import DateRange, dated_readings, dated_stretches
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
@@ -22,7 +23,6 @@ from pytest_ltm.language.meanings import (
 )
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.porter import porter_stem
-from pytest_ltm.language.quantities import holds_amounts, read_quantities, same_amounts
 from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
@@ -60,7 +60,8 @@ from pytest_ltm.language.rulings.stance import (
 )
 from pytest_ltm.language.speech import speech
 from pytest_ltm.language.talk import Topic
-from pytest_ltm.language.values import restate_value
+from pytest_ltm.language.values import restate_value, state_same_values
+from pytest_ltm.language.values.quantities import find_quantities, is_equal
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the
 # published evaluation.
@@ -257,9 +258,8 @@ _POLAR = frozenset(
 )
 # Saying that an exact answer is missing; a less exact one may exist.
 _EXACT = re.compile(r"\b(?:exact|specific|precise|explicit)(?:ly)?\b", re.IGNORECASE)
-_COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _LOOSE = re.compile(
-    r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b",
+    r"\b(?:at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -293,7 +293,9 @@ def _verdict_by_category(
         return _adversarial_verdict(question, prediction)
     if not plain_words(prediction):
         return Ruling("no", "says nothing")
-    if plain_words(gold) == plain_words(prediction) and same_amounts(gold, prediction):
+    if plain_words(gold) == plain_words(prediction) and state_same_values(
+        gold, prediction
+    ):
         return Ruling("yes", "repeats the expected answer")
     said = concluding_part(prediction)
     texts = read_gold(gold, question).texts
@@ -341,8 +343,8 @@ def _says_more_than_refusal(gold: str, question: str, text: str) -> bool:
     is_long = len(plain_words(text)) > len(plain_words(gold)) + _AROUND
     if is_long and found_in(telling_keys(gold), meaning_keys(text)):
         return True
-    named = read_quantities(without_refusals(text))
-    if _EXACT.search(text) and read_quantities(gold) and named:
+    named = find_quantities(without_refusals(text))
+    if _EXACT.search(text) and find_quantities(gold) and named:
         return True
     return _is_named_beside_refusal(gold, question, text)
 
@@ -399,10 +401,7 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
         return Ruling("no", "names another year")
     if read.kind == "amount" and not dated_stretches(gold):
         ruling = amount_ruling(read, question, text, forgiving=False)
-        exact = holds_amounts(read.amounts, read_quantities(_COUPLE.sub("", text)))
-        loose = _LOOSE.search(
-            _COUPLE.sub("", text) if exact else text
-        ) and not _LOOSE.search(gold)
+        loose = _LOOSE.search(text) and not _LOOSE.search(gold)
         return (
             Ruling("unscored", "names an amount loosely")
             if loose and ruling.verdict == "yes"
@@ -440,9 +439,10 @@ def _has_part(part: str, text: str) -> bool:
     spoken = [word_stem(word) for word in plain_words(text)]
     if not wanted <= set(spoken):
         return False
-    values = [quantity.value for quantity in read_quantities(text)]
-    if any(quantity.value not in values for quantity in read_quantities(part)):
-        return False
+    quantities = find_quantities(normalize_text(text))
+    for wanted_quantity in find_quantities(normalize_text(part)):
+        if not any(is_equal(wanted_quantity, other) for other in quantities):
+            return False
     room = len(plain_words(part)) + 2
     return len(wanted) > _FEW or any(
         wanted <= set(spoken[start : start + room]) for start in range(len(spoken))

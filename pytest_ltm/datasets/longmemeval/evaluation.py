@@ -24,7 +24,6 @@ from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.quantities import read_quantities, same_amounts
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
@@ -59,7 +58,8 @@ from pytest_ltm.language.rulings.stance import (
 )
 from pytest_ltm.language.speech import speech
 from pytest_ltm.language.talk import Topic
-from pytest_ltm.language.values import restate_value
+from pytest_ltm.language.values import restate_value, state_same_values
+from pytest_ltm.language.values.quantities import find_quantities
 
 _BY_TYPE = {
     "temporal-reasoning": "longmemeval-temporal",
@@ -135,7 +135,7 @@ def _rule_by_type(
             gold.texts[0], question, hypothesis
         )
         return Ruling("no" if replaced or reason in FINAL else "unscored", reason)
-    if plain_words(hypothesis) == plain_words(gold.whole) and same_amounts(
+    if plain_words(hypothesis) == plain_words(gold.whole) and state_same_values(
         hypothesis, gold.whole
     ):
         return Ruling("yes", "repeats the expected answer")
@@ -175,7 +175,7 @@ def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
     expected = plain_words(gold.whole)
     text = normalize_text(reply)
     if plain_words(reply) == expected:
-        return bool(expected) and same_amounts(reply, gold.whole)
+        return bool(expected) and state_same_values(reply, gold.whole)
     spots = phrase_positions(text, gold.whole)
     around = reply.replace(gold.whole, "")
     plain_amount = gold.kind == "amount" and gold.whole == gold.texts[0]
@@ -186,7 +186,7 @@ def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
         or len(spots) != 1
     ):
         return False
-    if HEDGED.search(around) or read_quantities(around) or refuses_answer(around):
+    if HEDGED.search(around) or find_quantities(around) or refuses_answer(around):
         return False
     return len(expected) > _AROUND or not doubt_of([gold.whole], question, reply)
 

@@ -27,15 +27,7 @@ from pytest_ltm.language.meanings import (
     is_of_root,
     meaning_key,
 )
-from pytest_ltm.language.numbers import words_with_digits, write_digits
-from pytest_ltm.language.quantities import (
-    Quantity,
-    distinct_amounts,
-    is_result,
-    is_rough,
-    read_quantities,
-    unit_of,
-)
+from pytest_ltm.language.numbers import words_with_digits
 from pytest_ltm.language.rulings.gold import (
     NAMED_AMOUNT,
     PART_OF_IT,
@@ -52,6 +44,13 @@ from pytest_ltm.language.rulings.gold import (
 )
 from pytest_ltm.language.rulings.rules import RIGHT, options_of
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part
+from pytest_ltm.language.values.quantities import (
+    Quantity,
+    distinct_quantities,
+    find_quantities,
+    is_close,
+    is_result,
+)
 
 RE = LEXICON.expressions("assertion")
 Span = tuple[int, int]
@@ -66,8 +65,6 @@ _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
 _ELIDED = (["and", "is"], ["and", "are"], ["and", "now", "is"])
 _LABELLED = frozenset((":", "|"))
-# The units of a count of things: "three times" counts visits.
-_COUNTS = ("", "time")
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
@@ -128,7 +125,7 @@ def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Rul
 
 def _rival_amounts(gold: Gold, question: str, reply: str) -> list[Gold]:
     """Return each other possible answer as a gold amount; none if they add up to the expected one."""
-    text = write_digits(without_questions(reply, read_quantities))
+    text = normalize_text(without_questions(reply, find_quantities))
     amounts = [
         amount
         for amount in answering_quantities(gold, question, reply, text)
@@ -139,11 +136,11 @@ def _rival_amounts(gold: Gold, question: str, reply: str) -> list[Gold]:
     stances = amount_stances(gold, question, text, amounts)
     known = f"{question} {gold.whole}"
     rivals = []
-    for amount in distinct_amounts(amounts):
+    for amount in distinct_quantities(amounts):
         wording = text[amount.start : amount.end]
-        is_near = any(is_rough(amount, parts[0]) for parts in gold.amounts)
+        is_near = any(is_close(amount, parts[0]) for parts in gold.amounts)
         is_known = is_near or wording in question.lower()
-        is_beside = stances[amount] or is_at_another_rate(text, amount, known)
+        is_beside = stances[amount] or is_at_another_rate(amount, known)
         if not is_known and not is_beside:
             rival = replace(gold, whole=wording, texts=(wording,), amounts=((amount,),))
             rivals.append(rival)
@@ -314,8 +311,8 @@ class _Topic:
         """Return whether a text may name another value: it has another amount, or a strange word."""
         text = RE.label.sub("", text)
         if self.is_amount:
-            digits = write_digits(text)
-            amounts = read_quantities(digits)
+            digits = normalize_text(text)
+            amounts = find_quantities(digits)
             if any(map(self._is_rival_amount, amounts)):
                 return True
             for amount in reversed(amounts):
@@ -329,8 +326,8 @@ class _Topic:
         """Return whether a text begins with another value, rather than with where or how: "up from nine"."""
         if not self.is_amount:
             return RE.with_place.match(text.strip()) is None
-        digits = write_digits(text)
-        amounts = filter(self._is_rival_amount, read_quantities(digits))
+        digits = normalize_text(text)
+        amounts = filter(self._is_rival_amount, find_quantities(digits))
         return any(not plain_words(digits[: amount.start]) for amount in amounts)
 
     def is_echo(self, clause: str) -> bool:
@@ -358,14 +355,14 @@ class _Topic:
 
     def is_only_counted(self, text: str) -> bool:
         """Return whether an amount is expected and a text has none: it may say what the amount counts."""
-        return self.is_amount and not read_quantities(write_digits(text))
+        return self.is_amount and not find_quantities(normalize_text(text))
 
     def _is_rival_amount(self, amount: Quantity) -> bool:
         """Return whether an amount is neither the expected one, in any unit, nor in the question."""
-        is_measured = amount.unit not in _COUNTS and self._gold.counts_things
+        is_measured = not amount.is_count and self._gold.counts_things
         if is_expected_amount(self._gold, amount) and not is_measured:
             return False
-        return f"{amount.value:g}" not in self._keys
+        return f"{float(amount.value):g}" not in self._keys
 
     def has_word(self, word: str) -> bool:
         """Return whether a word is in the question or the expected value, in the same form."""
@@ -412,7 +409,12 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = wording_positions(text, gold.texts)
     if gold.counts_things:
         # the 500 of 500 Mbps is not a number of copies
-        spots = [spot for spot in spots if _unit_behind(text, spot[1]) in _COUNTS]
+        measured = {
+            amount.start: amount.end
+            for amount in find_quantities(text)
+            if not amount.is_count
+        }
+        spots = [spot for spot in spots if measured.get(spot[0], 0) <= spot[1]]
     if spots or not gold.amounts:
         return text, spots
     digits, spots = _find_amounts(gold, reply)
@@ -421,19 +423,14 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
 
 def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     """Return a reply with numbers in digits, and the spans of amounts equal to an expected one."""
-    digits = write_digits(reply)
+    text = normalize_text(reply)
     spots = [
         (quantity.start, quantity.end)
-        for quantity in read_quantities(digits)
+        for quantity in find_quantities(text)
         if is_expected_amount(gold, quantity)
-        and (quantity.unit in _COUNTS or not gold.counts_things)
+        and (quantity.is_count or not gold.counts_things)
     ]
-    return digits, spots
-
-
-def _unit_behind(text: str, place: int) -> str:
-    """Return the unit that the next word of a text names, or ""."""
-    return unit_of(next(iter(text[place:].split(maxsplit=1)), "").strip(".,;:!?)"))
+    return text, spots
 
 
 def _find_words(wording: str, text: str) -> list[Span]:
@@ -720,7 +717,7 @@ def _is_strange_label(text: str, topic: _Topic) -> bool:
     is_talk = RE.evidence.search(text) or RE.interjection.fullmatch(text)
     if is_talk or topic.shares_words(text):
         return False
-    if topic.is_amount and read_quantities(write_digits(text)):
+    if topic.is_amount and find_quantities(normalize_text(text)):
         return False
     return any(map(str.isalpha, topic.strange_words(text)))
 
@@ -729,7 +726,7 @@ def _is_strange_front(text: str, topic: _Topic) -> bool:
     """Return whether a part restricts its clause in words of neither the question nor a source."""
     if RE.evidence.search(text) or RE.known_front.match(text):
         return False
-    if topic.is_amount and read_quantities(write_digits(text)):
+    if topic.is_amount and find_quantities(normalize_text(text)):
         return False
     is_strange = any(map(str.isalpha, topic.strange_words(text)))
     return is_strange and not topic.shares_words(text)
@@ -975,7 +972,7 @@ def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if clause.part.depth or not (is_strange or topic.has_mark(RE.turns, text)):
         return False
     if clause.part.link == "which":
-        has_amounts = topic.is_amount and read_quantities(write_digits(text))
+        has_amounts = topic.is_amount and find_quantities(normalize_text(text))
         return not has_amounts and RE.brief_remark.match(text) is not None
     depends = is_same and RE.depends.match(text) is not None
     if depends or _remarks_on(text, topic):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm.api.model import (
     casefold_plain,
-    content_of,
     content_stems,
     plain_words,
     word_stem,
 )
 from pytest_ltm.language.clauses import (
     CHANGED,
+    blank_out,
     normalize_text,
     phrase_positions,
     sentence_around,
@@ -37,21 +37,7 @@ from pytest_ltm.language.dates import (
 from pytest_ltm.language.english import is_known_english, is_surely_english
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import DAYS as DAY_ORDINALS
-from pytest_ltm.language.numbers import ONES, TENS, write_digits
 from pytest_ltm.language.proof import is_readable
-from pytest_ltm.language.quantities import (
-    CURRENCIES,
-    UNITS,
-    Quantity,
-    distinct_amounts,
-    holds_amounts,
-    is_comparable,
-    is_equal_amount,
-    is_rough,
-    is_sum,
-    read_quantities,
-    unit_of,
-)
 from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.stance import (
     DENIED,
@@ -63,11 +49,24 @@ from pytest_ltm.language.rulings.stance import (
 )
 from pytest_ltm.language.values import (
     Sameness,
+    asked_units,
     compare_values,
     differ_in_bound,
     differs_in_sign,
     may_be_unread,
     names_only_another,
+)
+from pytest_ltm.language.values.quantities import (
+    BARE,
+    Quantity,
+    are_present,
+    bare_quantity,
+    distinct_quantities,
+    find_quantities,
+    is_close,
+    is_equal,
+    is_in_same_unit,
+    is_sum,
 )
 
 if TYPE_CHECKING:
@@ -75,10 +74,7 @@ if TYPE_CHECKING:
 
 
 RE = LEXICON.expressions("gold")
-_NUMBERS = (*ONES, *TENS, *map(str.lower, MONTHS), *LEXICON.words("gold metrics"))
-_METRICS = frozenset(
-    map(word_stem, (*UNITS, *(f"{unit}s" for unit in UNITS), *_NUMBERS))
-)
+_METRICS = frozenset(map(word_stem, LEXICON.words("gold metrics")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,55 +112,44 @@ def read_gold(answer: str, question: str) -> Gold:
     first = plain_words(texts[0])[:1]
     if first in (["yes"], ["no"]):
         return Gold(answer.strip(), texts, "yes or no")
-    counted = RE.counted.search(question.lower())
-    unit = next(filter(None, map(unit_of, counted[1].split())), "") if counted else ""
+    units = asked_units(question)
+    found = [find_quantities(normalize_text(text)) for text in texts]
     # a lone bare number has the question's unit: how many miles
     amounts = tuple(
-        tuple(
-            replace(quantity, unit=unit)
-            if len(quantities) == 1 and not quantity.unit
-            else quantity
-            for quantity in quantities
-        )
-        for quantities in map(_plain_amounts, texts)
+        tuple(quantity.with_units(units) for quantity in quantities)
+        if len(quantities) == 1
+        else tuple(quantities)
+        for quantities in found
         if quantities
     )
-    telling_words = [
-        word
-        for word in plain_words(write_digits(texts[0]))
-        if not RE.digits.fullmatch(word)
-    ]
-    telling_stems = (
-        frozenset(content_of(telling_words) if telling_words else ())
-        - content_stems(question)
-        - _METRICS
+    spans = [(quantity.start, quantity.stop) for quantity in found[0]]
+    rest = blank_out(normalize_text(texts[0]), spans)
+    other_stems = content_stems(texts[0]).intersection(
+        map(word_stem, plain_words(rest))
     )
+    telling_stems = other_stems - content_stems(question) - _METRICS
     # an amount with other words is not a bare amount, as an answer needs those words,
     # too; nor is a time relative to another one
-    if amounts and not telling_stems and not RE.related.search(main.lower()):
-        extra = tuple((amount,) for amount in _plain_amounts(also))
+    is_related = RE.related.search(main.lower()) is not None
+    if amounts and not telling_stems and not is_related:
+        are_counts = all(amount.is_count for parts in amounts for amount in parts)
+        is_counted = RE.counted.search(question.lower()) is not None
+        extra = tuple((amount,) for amount in find_quantities(normalize_text(also)))
         return Gold(
             answer.strip(),
             texts,
             "amount",
             (*amounts, *extra),
-            counts_things=counted is not None and not unit,
+            counts_things=not units and are_counts and is_counted,
         )
     # the question asks for an order, or the expected answer has one
     ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
-    return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
-
-
-def _plain_amounts(text: str) -> Sequence[Quantity]:
-    quantities = read_quantities(text)
-    lengths = [quantity for quantity in quantities if quantity.unit == "minutes"]
-    prices = [
-        quantity
-        for quantity in quantities
-        if quantity.unit in CURRENCIES
-        and RE.per.match(write_digits(text), quantity.end)
-    ]
-    return lengths or (prices if len(quantities) == 2 and prices else quantities)
+    return Gold(
+        answer.strip(),
+        texts,
+        "order" if ordered else "phrase",
+        () if is_related else amounts,
+    )
 
 
 # --- The rulings of rules, and the words that make an answer doubtful.
@@ -272,23 +257,16 @@ def answering_quantities(
 ) -> list[Quantity]:
     """Return the amounts that may be the answer, preferring the right kind, bold ones, and the thing asked for.
 
-    `text`: the answer's conclusion `end`, written with digits.
+    `text`: the answer's conclusion `end`, normalized.
     """
-    quantities = read_quantities(text)
-    units = {amount.unit for parts in gold.amounts for amount in parts}
-    lengths = [amount for amount in quantities if amount.unit == "minutes"]
-    parts_of = [
-        amount
-        for amount in quantities
-        if any(
-            amount.unit != "minutes" and of.start <= amount.start < of.end
-            for of in lengths
-        )
-    ]
+    quantities = find_quantities(text)
+    kinds = frozenset[str]().union(
+        *(amount.kinds for parts in gold.amounts for amount in parts)
+    )
     labels = (
         (amount, RE.label.search(text[max(0, amount.start - 12) : amount.start]))
         for amount in quantities
-        if not amount.unit
+        if amount.is_bare
     )
     # a number that only labels a thing (session 4) counts only if the question asks for
     # such a label
@@ -297,17 +275,13 @@ def answering_quantities(
         for amount, match in labels
         if match and not (match[1] and match[1] in question.lower())
     ]
-    candidates = [
-        amount
-        for amount in quantities
-        if amount not in parts_of and amount not in numbers_of_things
-    ]
+    candidates = [amount for amount in quantities if amount not in numbers_of_things]
     same = [
         amount
         for amount in candidates
-        if "" in units or any(is_comparable(amount.unit, unit) for unit in units)
+        if BARE in kinds or not kinds.isdisjoint(amount.kinds)
     ]
-    bare = [amount for amount in candidates if not amount.unit]
+    bare = [amount for amount in candidates if amount.is_bare]
     if same:
         pool = [
             *same,
@@ -318,28 +292,30 @@ def answering_quantities(
     if not any(_is_year(amount) for parts in gold.amounts for amount in parts):
         pool = [amount for amount in pool if not _is_year(amount)] or pool
     if len(gold.amounts[0]) == 1:
-        pool = _amounts_of_thing(question, text, pool, bare=units == {""})
-    bold = {
-        (quantity.value, quantity.unit)
+        pool = _amounts_of_thing(question, text, pool, bare=BARE in kinds)
+    bold = [
+        quantity
         for part in RE.bold.findall(end)
-        for quantity in read_quantities(part)
-    }
-    return [amount for amount in pool if (amount.value, amount.unit) in bold] or pool
+        for quantity in find_quantities(normalize_text(part))
+    ]
+    marked = [
+        amount for amount in pool if any(is_equal(amount, other) for other in bold)
+    ]
+    return marked or pool
 
 
-def is_at_another_rate(text: str, amount: Quantity, known: str) -> bool:
+def is_at_another_rate(amount: Quantity, known: str) -> bool:
     """Return whether an amount has another period than the one asked for: per year, not per month."""
-    asked = RE.per.findall(write_digits(known))
-    result = RE.per.match(text, amount.end)
-    return bool(asked) and result is not None and result[1] not in asked
+    asked = RE.per.findall(normalize_text(known))
+    period = amount.period.removeprefix("duration-")
+    return bool(asked) and period != "" and period not in asked
 
 
 def amount_ranges(
     text: str, pool: Sequence[Quantity]
 ) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield both ends of each range, or choice of two, with one of the amounts."""
-    ordered = sorted(read_quantities(text), key=lambda first: first.start)
-    for first, second in pairwise(ordered):
+    for first, second in pairwise(find_quantities(text)):
         # "it went up from 9 to 12" is a change, not a range
         if (first not in pool and second not in pool) or CHANGED.search(
             text[max(0, first.start - 30) : first.start]
@@ -358,8 +334,7 @@ def _amounts_of_thing(
 ) -> list[Quantity]:
     """Return the amounts of the thing that the question asks for (500 g of flour), or all if there are none.
 
-    `bare`: a number is expected: one that counts the thing, or is the total; if the
-    question asks for a unit ("how many miles"), amounts in other units are excluded.
+    `bare`: a number is expected: one that counts the thing, or is the total.
     """
     counted = RE.counted.search(question.lower())
     if counted is None:
@@ -370,13 +345,7 @@ def _amounts_of_thing(
         return [
             amount for amount in pool if thing in _next_stems(text, amount)
         ] or list(pool)
-    if unit := next(filter(None, map(unit_of, asked_words)), ""):
-        return [
-            amount
-            for amount in pool
-            if not amount.unit or is_comparable(amount.unit, unit)
-        ]
-    numbers = [amount for amount in pool if not amount.unit]
+    numbers = [amount for amount in pool if amount.is_count]
     things = [
         number
         for number in numbers
@@ -388,7 +357,7 @@ def _amounts_of_thing(
     )
     return [
         *things,
-        *[Quantity(1, "", match.start(), match.end()) for match in matches],
+        *[bare_quantity(1, match.start(), match.end()) for match in matches],
     ] or numbers
 
 
@@ -413,16 +382,18 @@ def _is_final(text: str, amount: Quantity) -> bool:
 
 
 def _is_year(amount: Quantity) -> bool:
-    return not amount.unit and amount.value in range(1900, 2100)
+    return amount.is_bare and amount.value in range(1900, 2100)
 
 
 def _next_stems(text: str, amount: Quantity) -> set[str]:
+    """Return the stems of an amount's own words, and of the words behind it in its clause."""
     following = re.findall(r"[\w-]+|[^\w\s]", text[amount.end : amount.end + 40])[:3]
     stop = next(
         (place for place, word in enumerate(following) if not word[0].isalnum()),
         len(following),
     )
-    return {word_stem(word) for word in following[:stop]}
+    own_words = plain_words(text[amount.start : amount.end])
+    return set(map(word_stem, (*own_words, *following[:stop])))
 
 
 # --- An answer that should name an amount.
@@ -443,9 +414,9 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
 
     Whether the answer asserts the amount is decided by `settle_ruling`.
     """
-    end = without_questions(end, read_quantities)
-    text = write_digits(end)
-    quantities = read_quantities(text)
+    end = without_questions(end, find_quantities)
+    text = normalize_text(end)
+    quantities = find_quantities(text)
     candidates = answering_quantities(gold, question, end, text)
     if not candidates or refuses_answer(
         text[sentence_start(text, max(quantity.start for quantity in candidates)) :]
@@ -454,24 +425,23 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     stances = amount_stances(gold, question, text, candidates)
     claimed = [quantity for quantity in candidates if not stances[quantity]]
     totals = [amount for amount in claimed if _is_final(text, amount)]
-    is_added_up = len(gold.amounts[0]) == len(distinct_amounts(totals)) == 1
+    is_added_up = len(gold.amounts[0]) == len(distinct_quantities(totals)) == 1
     answer = totals if is_added_up else claimed
-    if holds_amounts(gold.amounts, answer):
+    if are_present(gold.amounts, answer):
         first = min(quantity.start for quantity in answer)
         if len(end) <= MAX_BRIEF_ANSWER and refuses_answer(text[:first]):
             return Ruling("unscored", "says that it cannot tell, and names it")
         return _ruling_on_amount(gold, question, text, answer)
     if not claimed:
         worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
-        return Ruling(
-            "no" if worst in FINAL else "unscored", f"names an amount, and {worst}"
-        )
+        # "once or twice" leaves a choice in the expected answer, too
+        is_same = len(gold.amounts[0]) > 1 and are_present(gold.amounts, candidates)
+        is_wrong = worst in FINAL and not is_same
+        return Ruling("no" if is_wrong else "unscored", f"names an amount, and {worst}")
     if _spans_amount(gold, text, candidates):
         return Ruling("no", A_RANGE)
     beside = [quantity for quantity in quantities if quantity not in candidates]
-    is_elsewhere = holds_amounts(
-        gold.amounts, quantities if len(end) > SHORT else beside
-    )
+    is_elsewhere = are_present(gold.amounts, quantities if len(end) > SHORT else beside)
     return _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
 
 
@@ -489,7 +459,7 @@ def amount_stances(
 def _spans_amount(gold: Gold, text: str, candidates: Sequence[Quantity]) -> bool:
     """Return whether an expected amount lies within a range in an answer."""
     return any(
-        {first.unit, last.unit} <= {quantity.unit, ""}
+        first.kinds | last.kinds <= quantity.kinds | {BARE}
         and first.value <= quantity.value <= last.value
         for first, last in amount_ranges(text, candidates)
         for (quantity, *_) in gold.amounts
@@ -500,19 +470,21 @@ def _refused_ruling(
     gold: Gold, end: str, candidates: Sequence[Quantity], every: Sequence[Quantity]
 ) -> Ruling:
     """Return the ruling on an answer that has no fitting amount, or refuses after one."""
-    beside = read_quantities(without_refusals(end))
-    is_single = len(distinct_amounts(beside)) == 1
-    is_brief = len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(candidates)) > 1
-    if is_brief and not (is_single and holds_amounts(gold.amounts, beside)):
+    beside = find_quantities(normalize_text(without_refusals(end)))
+    is_single = len(distinct_quantities(beside)) == 1
+    is_brief = len(end) <= MAX_BRIEF_ANSWER and len(
+        distinct_quantities(candidates)
+    ) > len(gold.amounts[0])
+    if is_brief and not (is_single and are_present(gold.amounts, beside)):
         return Ruling("no", SEVERAL)
-    if candidates and holds_amounts(gold.amounts, every):
+    if candidates and are_present(gold.amounts, every):
         return Ruling("unscored", "names the amount and refuses")
     return _no_amount(gold, end, every)
 
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
     """Return the ruling on an answer without an amount of the expected kind; a bare "one" does not count."""
-    if refuses_answer(end) or (every and refuses_answer(write_digits(end))):
+    if refuses_answer(end):
         return CANNOT_TELL
     vague = (
         not every
@@ -529,11 +501,11 @@ def _ruling_on_amount(
     """Return the ruling on an answer with the expected amount: it must be sure and compare the right way."""
     hits = [amount for amount in candidates if is_expected_amount(gold, amount)]
     around = [sentence_around(text, amount.start, amount.end) for amount in hits]
-    if all(is_at_another_rate(text, amount, gold.whole) for amount in hits):
+    if all(is_at_another_rate(amount, gold.whole) for amount in hits):
         return Ruling("no", "names the amount for another time")
     is_hedged = not HEDGED.search(gold.whole) and any(map(HEDGED.search, around))
-    gold_text = write_digits(gold.texts[0])
-    if any(amount_ranges(gold_text, read_quantities(gold_text))):
+    gold_text = normalize_text(gold.texts[0])
+    if any(amount_ranges(gold_text, find_quantities(gold_text))):
         wording = RE.after_numbers.sub("", gold_text) or gold_text
         is_other = is_hedged or not phrase_positions(text, wording)
     else:
@@ -551,9 +523,7 @@ def _ruling_on_amount(
 
 def is_expected_amount(gold: Gold, amount: Quantity) -> bool:
     """Return whether an amount is an expected one, in any unit."""
-    return any(
-        is_equal_amount(part, amount) for parts in gold.amounts for part in parts
-    )
+    return any(is_equal(part, amount) for parts in gold.amounts for part in parts)
 
 
 def is_turned(question: str, text: str) -> bool:
@@ -594,7 +564,7 @@ def _near_miss(
 ) -> Ruling:
     are_near = [
         any(
-            (amount.unit == quantity.unit or not quantity.unit)
+            (is_in_same_unit(amount, quantity) or quantity.is_bare)
             and abs(amount.value - quantity.value) <= 1
             for quantity in pool
         )
@@ -607,7 +577,7 @@ def _near_miss(
     if ambiguous or is_sum(gold.amounts, pool):
         return _AMONG
     if any(
-        is_rough(amount, quantity) for (amount, *_) in gold.amounts for quantity in pool
+        is_close(amount, quantity) for (amount, *_) in gold.amounts for quantity in pool
     ):
         return Ruling("unscored", "names about as much in another unit")
     return Ruling("no", "names another amount")
@@ -747,7 +717,7 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
     ):
         return LESS_EXACT
     figures = re.search(r"\d", text) or any(
-        quantity.unit != "time" for quantity in read_quantities(text)
+        not quantity.is_count for quantity in find_quantities(normalize_text(text))
     )
     if times or figures or content_stems(gold) & content_stems(text):
         return Ruling("unscored", "names no time with its year")

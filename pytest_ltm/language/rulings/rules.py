@@ -38,7 +38,6 @@ from pytest_ltm.language.meanings import (
 )
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import is_readable
-from pytest_ltm.language.quantities import holds_amounts, read_quantities
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
@@ -66,6 +65,7 @@ from pytest_ltm.language.rulings.stance import (
 )
 from pytest_ltm.language.talk import Topic
 from pytest_ltm.language.values import find_values
+from pytest_ltm.language.values.quantities import are_present, find_quantities
 
 RE = LEXICON.expressions("rules")
 
@@ -656,7 +656,7 @@ def _absent_ruling(
         return CANNOT_TELL
     if not is_english(end):
         return Ruling("unscored", "is in another language")
-    if holds_amounts(gold.amounts, read_quantities(end)):
+    if are_present(gold.amounts, find_quantities(normalize_text(end))):
         return Ruling("unscored", "names its amount in other words")
     if new & content_stems(hypothesis):
         return Ruling("unscored", "has its words on the way only")

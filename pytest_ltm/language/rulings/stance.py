@@ -25,8 +25,8 @@ from pytest_ltm.language.clauses import (
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import FRAME, telling_keys
 from pytest_ltm.language.numbers import ORDINALS
-from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.values.quantities import find_quantities
 
 # An answer up to this length with a choice of two says nothing else.
 MAX_BRIEF_ANSWER = 160
@@ -295,7 +295,7 @@ def lists_more(expected: str, question: str, end: str) -> bool:
     for part in items[inside[0] : inside[-1] + 2] if inside else []:
         # a refusal, an amount or a part of five or more words between two items is talk
         short = 0 < len(plain_words(part)) <= 4 and part.strip()[0].isalpha()
-        is_item = short and not refuses_answer(part) and not read_quantities(part)
+        is_item = short and not refuses_answer(part) and not find_quantities(part)
         if (
             is_item
             and known_stems.isdisjoint(content_stems(part))

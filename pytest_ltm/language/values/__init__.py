@@ -2,6 +2,7 @@
 
 from pytest_ltm.language.values.comparison import (
     FoundValue,
+    asked_units,
     compare_values,
     differ_in_bound,
     find_days,
@@ -9,6 +10,7 @@ from pytest_ltm.language.values.comparison import (
     may_be_unread,
     names_only_another,
     restate_value,
+    state_same_values,
 )
 from pytest_ltm.language.values.labels import differs_in_sign
 from pytest_ltm.language.values.sameness import Sameness
@@ -16,6 +18,7 @@ from pytest_ltm.language.values.sameness import Sameness
 __all__ = [
     "FoundValue",
     "Sameness",
+    "asked_units",
     "compare_values",
     "differ_in_bound",
     "differs_in_sign",
@@ -24,4 +27,5 @@ __all__ = [
     "may_be_unread",
     "names_only_another",
     "restate_value",
+    "state_same_values",
 ]

@@ -20,7 +20,7 @@ TIMES = "times"
 _TIMES_WORDS = frozenset(("x", "times", "time", "\u00d7"))
 _MULTIPLICATIVES = {"once": 1, "twice": 2, "thrice": 3, "double": 2, "triple": 3}
 _MONEY = "money:"
-_COUNTED = "noun:"
+COUNTED = "noun:"
 _PERCENT = "concentr-percent"
 _PER = LEXICON.words("per")
 _ONES = frozenset(("a", "an"))
@@ -95,6 +95,14 @@ def amounts_at(
             yield _bounded(amount, bound), end
         else:
             yield from _with_bound_behind(tokens, begin, amount, end)
+
+
+def single_amounts_at(tokens: Sequence[Token]) -> Iterator[tuple[Amount, int]]:
+    """Yield the readings of single amounts at the start of tokens, without bounds, ranges and dimensions."""
+    yield from _frequencies(tokens, 0, frozenset())
+    for amount, end in _simple_quantities(tokens, 0, frozenset()):
+        yield amount, end
+        yield from _with_rate(tokens, amount, end)
 
 
 _LONGEST = 3
@@ -207,6 +215,7 @@ def _simple_quantities(
         return
     yield from _money_before_number(tokens, start)
     yield from _lap_times(tokens, start)
+    yield from _vague_amounts(tokens, start, nouns)
     for number in _counts(tokens, start):
         yield from _with_units(tokens, number, nouns)
         if (
@@ -218,12 +227,32 @@ def _simple_quantities(
             yield _amount_of(number.value, {"length-meter"}), number.end
 
 
+def _vague_amounts(
+    tokens: Sequence[Token], start: int, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield the amounts of about two at a token: a couple of hours."""
+    begin = start + (tokens[start].key in _ONES)
+    if begin < len(tokens) and tokens[begin].key == "couple":
+        ends = [begin + 1]
+        if begin + 1 < len(tokens) and tokens[begin + 1].key == "of":
+            ends.append(begin + 2)
+        for couple_end in ends:
+            couple = Number(Fraction(2), couple_end)
+            for amount, end in _with_units(tokens, couple, nouns):
+                yield replace(amount, about=True), end
+
+
 def _is_digits(tokens: Sequence[Token], place: int) -> bool:
     return place < len(tokens) and tokens[place].is_number
 
 
 def _counts(tokens: Sequence[Token], start: int) -> Iterator[Number]:
-    yield from read_numbers(tokens, start)
+    for number in read_numbers(tokens, start):
+        yield number
+        # three quarters of an hour
+        link = [token.key for token in tokens[number.end - 1 : number.end + 1]]
+        if link[0] == "of" and link[-1] in _ONES:
+            yield number._replace(end=number.end + 1)
     if tokens[start].key in _ONES and start + 1 < len(tokens):
         yield Number(Fraction(1), start + 1)
     if (
@@ -252,17 +281,34 @@ def _with_units(
             ),
             number.end,
         )
-    for unit, end in units_at(tokens, number.end):
+    if number.ordinal:
+        yield from _with_noun(tokens, number, nouns)
+        return
+    unit_place = number.end + _is_hyphen(tokens, number.end)
+    for unit, end in units_at(tokens, unit_place):
         yield from _with_smaller(tokens, number, unit, end)
     codes, end = _currency_at(tokens, number.end)
-    if codes:
-        yield _amount_of(number.value, codes, likely=number.likely), end
+    if not codes and number.end + 1 < len(tokens) and tokens[number.end + 1].is_word:
+        # a currency with its country: Swiss euros
+        codes, end = _currency_at(tokens, number.end + 1)
+    # in "a $5 discount" the sign belongs to the five
+    if codes and (tokens[number.end].is_word or not article):
+        # "a real" is seldom one of Brazil's
+        yield _amount_of(number.value, codes, likely=number.likely and not article), end
     if (
         not article
-        and end == number.end
+        and not codes
         and not any(True for _ in units_at(tokens, number.end))
     ):
         yield from _with_noun(tokens, number, nouns)
+
+
+def _is_hyphen(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a hyphen joins a number and its unit: a 15-minute walk."""
+    if place + 1 >= len(tokens) or tokens[place].key != "-":
+        return False
+    is_joined = tokens[place - 1].end == tokens[place].start
+    return is_joined and tokens[place + 1].is_word
 
 
 def _with_noun(
@@ -280,7 +326,7 @@ def _with_noun(
             return
         stems.append(_noun_stem(token.key))
         unasked = [stem for stem in stems if stem not in nouns]
-        units = {_COUNTED + " ".join(stems)} if unasked else set()
+        units = {COUNTED + " ".join(stems)} if unasked else set()
         amount = _amount_of(
             number.value, units, likely=number.likely, ordinal=number.ordinal
         )
@@ -343,10 +389,11 @@ def units_at(
             continue
         for glue in (" ", ""):
             name = glue.join(words)
-            name = name.replace("''", '"')
-            units = cldr.unit_names().get(
-                _primes(name)
-            ) or cldr.folded_unit_names().get(_primes(name).casefold())
+            name = _primes(name.replace("''", '"'))
+            units = cldr.unit_names().get(name, frozenset())
+            is_letter = len(name) == 1 and bool(units)
+            if not is_letter and not any(unit.likely for unit in units):
+                units = cldr.folded_unit_names().get(name.casefold(), units)
             if units:
                 for unit in units:
                     yield unit, place + size
@@ -364,8 +411,13 @@ def _primes(name: str) -> str:
 def _currency_at(tokens: Sequence[Token], place: int) -> tuple[set[str], int]:
     for size in range(min(3, len(tokens) - place), 0, -1):
         name = _phrase(tokens[place : place + size])
+        # codes that are words: ALL, XFO's "or"
+        if name in STOP_WORDS:
+            continue
         names = cldr.currency_names()
-        codes = names.get(name) or names.get(name.replace(" ", ""))
+        glued = "".join(token.key for token in tokens[place : place + size])
+        is_glued = tokens[place].start + len(glued) == tokens[place + size - 1].end
+        codes = names.get(name) or (names.get(glued) if is_glued else None)
         if codes:
             return {_MONEY + code for code in codes}, place + size
     return set(), place
@@ -449,7 +501,7 @@ def _periods(
         counts = [(Fraction(2), place + 1)]
     for count, begin in counts:
         for unit, end in units_at(tokens, begin):
-            if unit.likely:
+            if unit.likely and unit.unit.startswith("duration-"):
                 yield count, unit.unit, end
 
 
@@ -579,7 +631,7 @@ def _as_fraction(factor: float) -> Fraction:
 def _compare_converted(
     mine: Fraction, unit: str, theirs: Fraction, other: str
 ) -> Sameness:
-    counted = [name.startswith(_COUNTED) or name == TIMES for name in (unit, other)]
+    counted = [name.startswith(COUNTED) or name == TIMES for name in (unit, other)]
     if any(counted):
         # 12 plants and 12 flowers may be the same
         return Sameness.UNKNOWN
@@ -593,7 +645,19 @@ def _compare_converted(
         if unit.split("-", maxsplit=1)[0] != other.split("-", maxsplit=1)[0]:
             return Sameness.OTHER
         return Sameness.UNKNOWN
-    return _compare_sizes(*sizes, exact_units=_are_exact(unit, other))
+    result = _compare_sizes(*sizes, exact_units=_are_exact(unit, other))
+    # nobody rounds 11,000 m to 10 km
+    is_rounded = result is not Sameness.UNKNOWN or not _is_multiple(unit, other)
+    return result if is_rounded else Sameness.OTHER
+
+
+def _is_multiple(unit: str, other: str) -> bool:
+    """Return whether one unit is a whole number of the other: an hour, but not a month of days."""
+    factor = conversion_factor(unit, other) or 0.5
+    factors = (factor, 1 / factor)
+    return _are_exact(unit, other) and any(
+        abs(number - round(number)) < _EXACTLY for number in factors if number >= 1
+    )
 
 
 def _are_exact(unit: str, other: str) -> bool:

@@ -9,6 +9,8 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from pytest_ltm.language.values.writing import LEXICON
+
 LANGUAGES = ("en", "en_GB", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "zh", "ja")
 """The languages whose names of units, months and days are recognised, all at once."""
 
@@ -64,6 +66,8 @@ def unit_names() -> Mapping[str, frozenset[UnitName]]:
             unit_name._replace(likely=unit_name.likely or unit_name.unit == unit)
             for unit_name in names.get(name, ())
         )
+    for name, unit in LEXICON.keys_by_word("units without a name in cldr").items():
+        names[name] = frozenset((UnitName(unit, likely=True),))
     for prime in ("\u2032", "\u2033"):
         names[prime] = frozenset(unit._replace(likely=True) for unit in names[prime])
     return {name: _best_names(units) for name, units in names.items()}
@@ -88,8 +92,8 @@ def _units_of_language(
 ) -> Mapping[str, frozenset[UnitName]]:
     names: defaultdict[str, set[UnitName]] = defaultdict(set)
     for unit, name, in_prose in patterns:
-        # in prose a prime means feet or minutes, not an angle
-        if unit.startswith("angle-arc-"):
+        # in prose a prime means feet or minutes, not an angle, and points are scored
+        if unit.startswith(("angle-arc-", "length-point")):
             continue
         # in other languages, one or two Latin letters are too ambiguous: `k`
         readable = language == "en" or len(name) > _SHORT or not name.isascii()

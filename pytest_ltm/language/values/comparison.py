@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from typing import Literal, TypeAlias
 
 from pytest_ltm.language.values import cldr
@@ -47,7 +47,9 @@ _COUNT_ASKED = re.compile(
     r"\bhow (?:many|much|old|far|long|tall|big|often|heavy|warm|hot|cold|fast)\b|\bwhat (?:percentage|fraction|share)\b"
 )
 _NAME_ASKED = re.compile(r"\b(?:who|whom|whose|name|named|called)\b")
-_UNIT_ASKED = re.compile(r"\bhow many ((?:[^\W\d_]+ ?){1,3})")
+_UNIT_ASKED = re.compile(
+    r"\bhow (?:many|much)(?: more| fewer| less)? ((?:[^\W\d_]+ ?){1,3})"
+)
 _VERSION = re.compile(r"\b(?:version|release|model|edition|build|firmware)\b")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)+")
 _RATIO = re.compile(r"(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
@@ -154,7 +156,7 @@ class Text:
     def amounts(self) -> Sequence[Amount]:
         """Its readings as an amount, in the unit of the question."""
         nouns = frozenset(word.removesuffix("s") for word in self.known)
-        units = _asked_units(self.question)
+        units = asked_units(self.question)
         return [
             _in_asked_unit(amount, units) for amount in read_amounts(self.body, nouns)
         ]
@@ -198,6 +200,15 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         if proof is Sameness.OTHER:
             return proof
     return proof
+
+
+def state_same_values(first: str, second: str) -> bool:
+    """Return whether two texts state the same values in the same order."""
+    pairs = zip_longest(find_values(first), find_values(second))
+    return all(
+        mine and theirs and compare_values(mine.text, theirs.text) is Sameness.SAME
+        for mine, theirs in pairs
+    )
 
 
 def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
@@ -271,7 +282,7 @@ def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
     )
 
 
-def _asked_units(question: str) -> frozenset[str]:
+def asked_units(question: str) -> frozenset[str]:
     """Return the units that the question asks for: how many miles."""
     match = _UNIT_ASKED.search(question.casefold())
     if match is None:
@@ -424,22 +435,10 @@ def _iter_values(
     plain: str, kind: Kind | None = None, *, asked: bool = False
 ) -> Iterator[FoundValue]:
     """Yield the values of a plain text; `asked`: a time is asked for, so possible times count."""
-    tokens = split_tokens(plain)
-    if kind == "time" and not _has_time_sign(tokens):
-        return
-    place = 0
-    while place < len(tokens):
-        # a number of thousands of digits is noise
-        window = list(takewhile(_is_short, tokens[place : place + _MOST_TOKENS]))
-        place += 1
-        if not window or (kind == "time" and not _has_time_sign(window)):
-            continue
+    end = 0
+    for window in value_windows(plain):
         start = window[0].start
-        # digits after a letter belong to a name (T14), after a colon to a score
-        is_inside = window[0].is_number and _TOUCHING.search(
-            plain[max(0, start - 2) : start]
-        )
-        if is_inside or not _may_begin(window[0]):
+        if start < end or (kind == "time" and not _has_time_sign(window)):
             continue
         times = 0
         if may_begin_time(window[0]):
@@ -451,7 +450,19 @@ def _iter_values(
             end = window[size - 1].end
             found_kind: Kind = "time" if times == size else "amount"
             yield FoundValue(plain[start:end], start, end, found_kind)
-            place += size - 1
+
+
+def value_windows(plain: str) -> Iterator[Sequence[Token]]:
+    """Yield the tokens from each one with which a value may begin, up to the most that a value has."""
+    tokens = split_tokens(plain)
+    for place, token in enumerate(tokens):
+        # a number of thousands of digits is noise
+        if not _is_short(token) or not _may_begin(token):
+            continue
+        # digits after a letter belong to a name (T14), after a colon to a score
+        text_before = plain[max(0, token.start - 2) : token.start]
+        if not (token.is_number and _TOUCHING.search(text_before)):
+            yield list(takewhile(_is_short, tokens[place : place + _MOST_TOKENS]))
 
 
 def _has_time_sign(tokens: Sequence[Token]) -> bool:

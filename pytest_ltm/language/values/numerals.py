@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_ltm.language.numbers import DAYS, SMALL_NUMBERS, TENS
 from pytest_ltm.language.values import cldr
-from pytest_ltm.language.values.writing import LEXICON, Token
+from pytest_ltm.language.values.writing import LEXICON, Token, split_tokens
 
 _SCALES = {
     "hundred": 100,
@@ -338,6 +338,22 @@ def _roman_number(tokens: Sequence[Token], start: int) -> Iterator[Number]:
 
 def _key_at(tokens: Sequence[Token], place: int) -> str:
     return tokens[place].key if 0 <= place < len(tokens) else ""
+
+
+def write_digits(text: str) -> str:
+    """Return a text with its whole numbers of several words in digits: two hundred and six."""
+    tokens = split_tokens(text)
+    written = ""
+    end = 0
+    for place, token in enumerate(tokens):
+        if token.start < end or not token.is_word or token.key in _SIGN_WORDS:
+            continue
+        for number in read_numbers(tokens, place)[:1]:
+            is_whole = number.value.denominator == 1 and not number.ordinal
+            if is_whole and number.end > place + 1:
+                written += f"{text[end : token.start]}{number.value}"
+                end = tokens[number.end - 1].end
+    return written + text[end:]
 
 
 def number_words() -> frozenset[str]:
