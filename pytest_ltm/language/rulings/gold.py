@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm.api.model import (
@@ -115,13 +115,12 @@ def read_gold(answer: str, question: str) -> Gold:
     units = asked_units(question)
     found = [find_quantities(normalize_text(text)) for text in texts]
     # a lone bare number has the question's unit: how many miles
-    amounts = tuple(
-        tuple(quantity.with_units(units) for quantity in quantities)
-        if len(quantities) == 1
-        else tuple(quantities)
-        for quantities in found
-        if quantities
-    )
+    amounts: list[tuple[Quantity, ...]] = []
+    for quantities in filter(None, found):
+        if len(quantities) == 1:
+            amounts.append((quantities[0].with_units(units),))
+        else:
+            amounts.append(tuple(quantities))
     spans = [(quantity.start, quantity.stop) for quantity in found[0]]
     rest = blank_out(normalize_text(texts[0]), spans)
     other_stems = content_stems(texts[0]).intersection(
@@ -148,7 +147,7 @@ def read_gold(answer: str, question: str) -> Gold:
         answer.strip(),
         texts,
         "order" if ordered else "phrase",
-        () if is_related else amounts,
+        () if is_related else tuple(amounts),
     )
 
 
@@ -263,19 +262,14 @@ def answering_quantities(
     kinds = frozenset[str]().union(
         *(amount.kinds for parts in gold.amounts for amount in parts)
     )
-    labels = (
-        (amount, RE.label.search(text[max(0, amount.start - 12) : amount.start]))
-        for amount in quantities
-        if amount.is_bare
-    )
     # a number that only labels a thing (session 4) counts only if the question asks for
     # such a label
-    numbers_of_things = [
-        amount
-        for amount, match in labels
-        if match and not (match[1] and match[1] in question.lower())
-    ]
-    candidates = [amount for amount in quantities if amount not in numbers_of_things]
+    candidates = []
+    for amount in quantities:
+        match = RE.label.search(text[max(0, amount.start - 12) : amount.start])
+        is_asked = match and match[1] and match[1] in question.lower()
+        if is_asked or not (match and amount.is_bare):
+            candidates.append(amount)
     same = [
         amount
         for amount in candidates
@@ -293,11 +287,9 @@ def answering_quantities(
         pool = [amount for amount in pool if not _is_year(amount)] or pool
     if len(gold.amounts[0]) == 1:
         pool = _amounts_of_thing(question, text, pool, bare=BARE in kinds)
-    bold = [
-        quantity
-        for part in RE.bold.findall(end)
-        for quantity in find_quantities(normalize_text(part))
-    ]
+    bold: list[Quantity] = []
+    for part in RE.bold.findall(end):
+        bold += find_quantities(normalize_text(part))
     marked = [
         amount for amount in pool if any(is_equal(amount, other) for other in bold)
     ]
@@ -531,13 +523,12 @@ def is_turned(question: str, text: str) -> bool:
     asked_words = set(plain_words(question))
     spoken_words = set(plain_words(text))
     pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
-    return any(
-        asked_words & terms
-        and not asked_words & contraries
-        and spoken_words & contraries
-        and not spoken_words & terms
-        for terms, contraries in pairs
-    )
+    for terms, contraries in pairs:
+        is_asked = asked_words & terms and not asked_words & contraries
+        is_contrary = spoken_words & contraries and not spoken_words & terms
+        if is_asked and is_contrary:
+            return True
+    return False
 
 
 def _is_exchanged(question: str, text: str) -> bool:
@@ -559,15 +550,16 @@ def _is_exchanged(question: str, text: str) -> bool:
     return False
 
 
+def _is_one_off(amount: Quantity, quantity: Quantity) -> bool:
+    is_same_kind = quantity.is_bare or is_in_same_unit(amount, quantity)
+    return is_same_kind and abs(amount.value - quantity.value) <= 1
+
+
 def _near_miss(
     gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool
 ) -> Ruling:
     are_near = [
-        any(
-            (is_in_same_unit(amount, quantity) or quantity.is_bare)
-            and abs(amount.value - quantity.value) <= 1
-            for quantity in pool
-        )
+        any(_is_one_off(amount, quantity) for quantity in pool)
         for (amount, *_) in gold.amounts
     ]
     if forgiving and any(are_near):
@@ -641,52 +633,49 @@ def _ruling_on_times(
     expected: Readings, times: Sequence[Readings], every: Sequence[Readings], text: str
 ) -> Ruling:
     """Return the ruling on an answer that settles on `times`, and names `every` time on the way."""
-    right = [
-        readings
-        for readings in times
-        if all(_fits_within(reading, expected) for reading in readings)
-    ]
-    others = [readings for readings in times if readings not in right]
-    if right and all(
-        whole.lies_within(reading)
-        for other in others
-        for reading in other
-        for whole in expected[:1]
-    ):
-        doubt = RE.doubt.search(text)
-        return (
-            Ruling("unscored", "names the time, and doubts")
-            if doubt
-            else Ruling("yes", "names the time")
-        )
+    right = False
+    others: list[DateRange] = []
+    for readings in times:
+        if all(_fits_within(reading, expected) for reading in readings):
+            right = True
+        else:
+            others += readings
     if right:
-        return (
-            Ruling("no", SEVERAL)
-            if RE.time_or.search(text)
-            else Ruling("unscored", "names the time among others")
-        )
-    if any(
-        _fits_within(reading, expected)
-        for readings in (*times, *every)
-        for reading in readings
-    ):
+        return _ruling_on_right_time(expected, others, text)
+    mentioned = chain.from_iterable((*times, *every))
+    if any(_fits_within(reading, expected) for reading in mentioned):
         return Ruling(
             "unscored",
             "names the time on the way, or in figures that can be read in two ways",
         )
-    met = [
-        reading
-        for other in times
-        for reading in other
-        if any(reading.shared(whole) for whole in expected)
-    ]
+    met = []
+    for reading in chain.from_iterable(times):
+        if any(reading.shared(whole) for whole in expected):
+            met.append(reading)
     if not met:
         return OTHER_TIME
-    if all(
-        whole.lies_within(reading) for reading in met for whole in expected
-    ) and not RE.unread.search(casefold_plain(text)):
+    is_wider = all(_contains(reading, expected) for reading in met)
+    if is_wider and not RE.unread.search(casefold_plain(text)):
         return LESS_EXACT
     return Ruling("unscored", "names a time that is partly right")
+
+
+def _ruling_on_right_time(
+    expected: Readings, others: Iterable[DateRange], text: str
+) -> Ruling:
+    """Return the ruling on an answer that names the time, and perhaps other times."""
+    if all(_contains(time, expected[:1]) for time in others):
+        if RE.doubt.search(text):
+            return Ruling("unscored", "names the time, and doubts")
+        return Ruling("yes", "names the time")
+    if RE.time_or.search(text):
+        return Ruling("no", SEVERAL)
+    return Ruling("unscored", "names the time among others")
+
+
+def _contains(time: DateRange, expected: Readings) -> bool:
+    """Return whether the expected time lies within another, however it is read."""
+    return all(reading.lies_within(time) for reading in expected)
 
 
 def _fits_within(time: DateRange, expected: Readings) -> bool:

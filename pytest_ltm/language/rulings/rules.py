@@ -205,15 +205,11 @@ def _whole_ruling(
         # its words may belong to other things: "linen napkins, a paper tablecloth"
         if len(parts) > 1 and all(strange):
             return None
-    if doubts := list(
-        filter(
-            None,
-            (
-                doubt_of([thing.as_said(text), thing.text, gold], question, text)
-                for thing in things
-            ),
-        )
-    ):
+    doubts = []
+    for thing in things:
+        doubts.append(doubt_of([thing.as_said(text), thing.text, gold], question, text))
+    doubts = list(filter(None, doubts))
+    if doubts:
         if doubts[0] in FINAL and not RE.or_word.search(gold):
             return Ruling("no", doubts[0])
         return None
@@ -234,9 +230,9 @@ def _whole_ruling(
 def is_left_behind(gold: str, question: str, text: str) -> bool:
     """Return whether an answer that calls the expected value over names something else in its place."""
     spots = phrase_positions(normalize_text(text), gold, plural=True)
+    plain_text = normalize_text(text)
     texts_before = [
-        normalize_text(text)[sentence_start(normalize_text(text), start) : start]
-        for start, _ in spots
+        plain_text[sentence_start(plain_text, start) : start] for start, _ in spots
     ]
     if (
         any(map(RE.since.search, texts_before))
@@ -262,6 +258,18 @@ def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
     ]
 
 
+def _abbreviates(text: str, other: str) -> bool:
+    """Return whether a word of a text may stand for the initials of another: MSc."""
+    initials = "".join(word[0] for word in plain_words(other))
+    for word in re.findall(r"\w+", text):
+        least = 2 if word.isupper() else 3
+        if len(word) >= least and word.lower() in initials:
+            return True
+        if RE.mixed.match(word):
+            return True
+    return False
+
+
 def _partial_ruling(
     gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool
 ) -> Ruling | None:
@@ -273,15 +281,7 @@ def _partial_ruling(
         return None
     alike = any(is_like(key, other) for key in missing for other in meaning_keys(text))
     # a word of one text may abbreviate the other: UK, MSc
-    abbreviated = any(
-        RE.mixed.match(word)
-        or (
-            len(word) > (not word.isupper()) + 1
-            and word.lower() in "".join(part[0] for part in plain_words(other))
-        )
-        for mine, other in ((gold, text), (text, gold))
-        for word in re.findall(r"\w+", mine)
-    )
+    abbreviated = _abbreviates(gold, text) or _abbreviates(text, gold)
     if alike or abbreviated or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
@@ -518,24 +518,15 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     if refused:
         return CANNOT_TELL
     # the stems of each thing that no other thing has; empty if one has none
-    items = [
-        content_stems(part)
-        for part in RE.items.split(normalize_text(gold.texts[0]))
-        if part.strip()
-    ]
-    keys = [
-        item
-        - frozenset().union(
-            *(other_item for other_item in items if other_item is not item)
-        )
-        for item in items
-    ]
+    listed = RE.items.split(normalize_text(gold.texts[0]))
+    items = [content_stems(part) for part in listed if part.strip()]
+    keys = []
+    for item in items:
+        others = [other_item for other_item in items if other_item is not item]
+        keys.append(item.difference(*others))
     # one thing has no order, and too many are a text with commas
     keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
-    segments = [
-        content_stems(part) if part.strip() else frozenset()
-        for part in RE.items.split(normalize_text(end))
-    ]
+    segments = [content_stems(part) for part in RE.items.split(normalize_text(end))]
     if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
     places = [

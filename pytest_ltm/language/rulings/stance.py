@@ -59,21 +59,17 @@ def stance_at(
     first = sentence_start(text, start)
     text_before = text[first:start]
     after = text[end : end + 60]
-    if (
-        reason := DENIED
-        if RE.not_word.search(text_before)
-        else why_not_standing(text, start, end, known=known)
-    ):
+    if RE.not_word.search(text_before):
+        return DENIED
+    if reason := why_not_standing(text, start, end, known=known):
         return reason
     if RE.whether.search(text_before):
         return ASKED
     asked_text = normalize_text(known)
+    known_stems = set(map(word_stem, plain_words(asked_text)))
     offers = [RE.or_before.search(text_before), RE.or_after.match(after)]
     strange = any(
-        offer
-        and word_stem(offer["other"])
-        not in set(map(word_stem, plain_words(asked_text)))
-        for offer in offers
+        word_stem(offer["other"]) not in known_stems for offer in offers if offer
     )
     if (
         strange
@@ -129,13 +125,10 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     text = normalize_text(reply)
     spots = wording_positions(text, wordings)
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
-    ends = [
-        match[1]
-        for word in last
-        for match in re.finditer(
-            rf"\b{re.escape(word)}(['\u2019]s \w|\b)", reply.lower()
-        )
-    ]
+    ends: list[str] = []
+    for word in last:
+        pattern = rf"\b{re.escape(word)}(['\u2019]s \w|\b)"
+        ends += re.findall(pattern, reply.lower())
     # only a possession of the expected thing is named: "the library's café"
     if spots and ends and all(ends) and not question.lower().startswith("whose"):
         return MORE
