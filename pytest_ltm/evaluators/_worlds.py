@@ -16,7 +16,7 @@ from pytest_ltm.language.clauses import blank_out, iter_sentences, normalize_tex
 from pytest_ltm.language.commitment import Mention, is_alternative
 from pytest_ltm.language.proof import prove, tells_nothing_new
 from pytest_ltm.language.recital import recites_messages
-from pytest_ltm.language.values.quantities import BARE, find_quantities
+from pytest_ltm.language.values.quantities import find_quantities, is_in_same_unit
 
 RE = LEXICON.expressions("worlds")
 _AWAY = r"\b(?:outside|beyond|away from)(?: of)?(?: (?:your|the|my|that|its|\w+s))* \w+"
@@ -138,7 +138,7 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return the mentions of numbers of the counted thing, except one, as in "a week"."""
-    counted_kinds = find_quantities(f"2 {counted}")[0].kinds
+    example = find_quantities(f"2 {counted}")[0]
     mentions: list[Mention] = []
     for quantity in find_quantities(text):
         context = text[max(0, quantity.start - _NEAR) : quantity.start]
@@ -151,7 +151,11 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
         if (
             quantity.value != 1
             and not quantity.is_time
-            and (quantity.is_bare or counted_kinds in ({BARE}, quantity.kinds))
+            and (
+                quantity.is_bare
+                or example.is_bare
+                or is_in_same_unit(quantity, example)
+            )
         ):
             mentions.append(
                 Mention(
