@@ -110,6 +110,14 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things named by a gold answer, each with its alternatives, as in "law or history"."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
     asked_keys = frozenset(meaning_keys(question))
+    sentences = split_sentences(main)
+    # an "or" or a comma of a longer text need not stand between things
+    if len(sentences) > 1:
+        return [
+            [_gold_thing(sentence, asked_keys, named=False)]
+            for sentence in sentences
+            if telling_keys(sentence)
+        ]
     bare = RE.remark.sub("", main).strip(_MARKS)
     if both := RE.also.match(bare):
         return [

@@ -364,3 +364,18 @@ def test_another_place_of_a_list_and_a_part_of_one_do_not_pass(
     question: str, answer: str, said: str
 ) -> None:
     assert verdict(answer, said, question) != "yes"
+
+
+def test_an_or_in_an_answer_of_several_sentences_offers_no_choice() -> None:
+    answer = (
+        "I have sown or bought three plants. The sizes of the pots are: "
+        "Dill (no size), 1/2 litre basil, and 1/4 litre mint."
+    )
+    question = "How many plants have I sown or bought?"
+    some = (
+        "you have sown or bought **2 plants**:\n\n"
+        "1. Basil (1/2 litre, sown in May).\n2. Dill (bought)."
+    )
+    assert verdict(answer, some, question) != "yes"
+    everything = "Three plants, in pots of the sizes: dill none, basil 1/2, mint 1/4."
+    assert verdict(answer, everything, question) == "yes"
