@@ -23,6 +23,7 @@ from pytest_ltm.api.storage import (
     from_record,
     make_private,
     to_record,
+    write_output,
     write_whole,
 )
 from pytest_ltm.lifecycle.bench import CAPACITY, Bench
@@ -173,7 +174,6 @@ class LifecycleSession:
         self._lines.sort(key=lambda line: order[line.test])
         if not self._lines or hasattr(self._config, "workerinput"):
             return
-        path = self._write(self._lines)
         plan = {
             "suite": "lifecycle",
             "facts": self._facts,
@@ -181,10 +181,17 @@ class LifecycleSession:
             "agents": self._specs,
         }
         report = LifecycleReport(self._config, self._dir, plan)
-        self._written = [
-            f"ok: as it should be; -: not supported; written to {path}",
-            *report.write(self._seed, int(exitstatus)),
-        ]
+        try:
+            path = self._write(self._lines)
+            reports = report.write(self._seed, int(exitstatus))
+        except (LtmError, OSError) as error:
+            # the matrix can still be shown
+            written = f"this matrix is in no file: {error}"
+            reports = []
+        else:
+            written = f"written to {path}"
+        legend = "ok: as it should be; -: not supported"
+        self._written = [f"{legend}; {written}", *reports]
 
     def pytest_ltm_report_sections(self) -> list[Section]:
         """Return a section with the matrix of each agent."""
@@ -213,7 +220,7 @@ class LifecycleSession:
             make_private(self._dir)
             write_whole(self._dir / ".gitignore", b"*\n")
         text = json.dumps(to_record(lines), indent=1, sort_keys=True)
-        write_whole(path, text.encode())
+        write_output(path, text.encode())
         return path
 
 

@@ -223,6 +223,15 @@ def test_setup_only_plays_nothing(four: Project) -> None:
     assert four.ticks == []
 
 
+@pytest.mark.parametrize("option", ["--fixtures", "--fixtures-per-test"])
+def test_a_list_of_fixtures_is_no_run(four: Project, option: str) -> None:
+    result = four.ltm(option, agent="no.such:Agent")
+
+    result.stdout.fnmatch_lines(["ltm -- *"])
+    result.stdout.no_fnmatch_line("*unmeasurable*")
+    assert not (four.path / ".ltm").exists()
+
+
 def test_setup_show_shows_fixtures_as_they_come_and_go(project: Project) -> None:
     project.file(
         """

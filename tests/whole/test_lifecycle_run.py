@@ -77,6 +77,17 @@ def test_the_matrix_is_shown_and_written_without_a_percentage(
     assert [row["test"] for row in rows] == ["limit", "replaced"]
 
 
+def test_the_matrix_is_shown_where_it_cannot_be_written(
+    pytester: pytest.Pytester,
+) -> None:
+    (pytester.path / "file").touch()
+    page = "--ltm-report=life.html"
+    result = run_suite(pytester, "--ltm-dir=file/x", page, "-k", "limit", store="Two")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["kept:", "  limit *at most k ok*"])
+    result.stdout.fnmatch_lines(["*this matrix is in no file: *file*"])
+
+
 def test_a_node_id_can_be_pasted_back(pytester: pytest.Pytester) -> None:
     result = run_suite(
         pytester, "ltm/lifecycle::limit[store_two_stores_Two]", store="Two"

@@ -287,9 +287,8 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     assert (
         "unmeasurable (exit status 75): records could not be written to disk" in shown
     )
-    assert (
-        "File too large. Nothing more is sent; what is on disk can be resumed" in shown
-    )
+    assert "File too large. Nothing more is sent" in shown
+    assert "resume with: pytest --ltm-resume=" in shown
     assert "INTERNALERROR" not in shown
     before = (cat.path / "heard.txt").read_text().splitlines()
     monkeypatch.delenv("QUOTA")

@@ -33,7 +33,12 @@ from pytest_ltm._core.model.spec_files import spec_text
 from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import ItemPlace, LtmItem
-from pytest_ltm._core.session.options import option_text, path_base, read_option
+from pytest_ltm._core.session.options import (
+    only_shows,
+    option_text,
+    path_base,
+    read_option,
+)
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.disk import write_whole
@@ -293,7 +298,7 @@ def judge_of_run(config: pytest.Config) -> JudgeSpec:
     if config.option.ltm_judge is not None:
         config.option.ltm_judge = text  # a run is resumed with the content of its file
     spec = read_option(config, "--ltm-judge", lambda: JudgeSpec.parse(text))
-    if spec.is_none or config.option.collectonly or config.option.ltm_dry_run:
+    if spec.is_none or only_shows(config) or config.option.ltm_dry_run:
         return spec
     config.stash[_JUDGE] = read_option(
         config,

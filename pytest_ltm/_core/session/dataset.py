@@ -32,7 +32,6 @@ from pytest_ltm._core.storage.wording import one_line
 
 # The only span of a data set.
 SPANS: Mapping[str, int | None] = {SPAN: SPAN_TOKENS}
-_WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 
 
 def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
@@ -133,12 +132,8 @@ def dataset_of(
     base = path_base(config, "ltm_suite")
     path = spec.parameters.get(DATA)
     where = None if path is None else base / path
-    if any(
-        getattr(config.option, option_name, False) for option_name in _WRITES_NOTHING
-    ):
-        cache = None
-    else:
-        cache = ltm_dir
+    writes_nothing = _options.only_shows(config) or config.option.ltm_dry_run
+    cache = None if writes_nothing else ltm_dir
     options = {}
     for option in dataset.options:
         if text := spec.parameters.get(option.name):

@@ -563,6 +563,18 @@ _EXTRAS = {
 }
 
 
+def only_shows(config: pytest.Config) -> bool:
+    """Return whether pytest shows what it collects, or its fixtures, and plays nothing."""
+    names = (
+        "collectonly",
+        "setuponly",
+        "setupplan",
+        "showfixtures",
+        "show_fixtures_per_test",
+    )
+    return any(getattr(config.option, name, False) for name in names)
+
+
 def refuse_misspelt(
     config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> None:

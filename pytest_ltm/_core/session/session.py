@@ -26,6 +26,7 @@ from pytest_ltm._core.session.conversation_setup import KnownCosts
 from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
 from pytest_ltm._core.session.items import LTM_ITEM
+from pytest_ltm._core.session.options import only_shows
 from pytest_ltm._core.session.recorded_run import RUN_FOLDER, run_file
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
 from pytest_ltm._core.session.run_items import RunItems
@@ -51,10 +52,7 @@ class LtmRun:
     ) -> None:
         self.config = config
         self.settings = settings
-        acts = not any(
-            getattr(config.option, name, False)
-            for name in ("collectonly", "setuponly", "setupplan")
-        )
+        acts = not only_shows(config)
         self.rehearses = acts and config.option.ltm_dry_run
         """Whether this is a dry run, which estimates conversations with simulated agents; no real time passes."""
         self.settings = settings = (

@@ -248,12 +248,10 @@ def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
 def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that cannot be written."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
-    is_folder_gone = isinstance(path, Path) and not path.parent.exists()
-    if is_folder_gone:
-        advice = "its folder is gone, with all that was recorded there"
-    else:
-        advice = "what is on disk can be resumed"
-    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {advice}")
+    loss = ""
+    if isinstance(path, Path) and not path.parent.exists():
+        loss = "; its folder is gone, with all that was recorded there"
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent{loss}")
 
 
 def _append_all(file: int, data: bytes) -> None:
