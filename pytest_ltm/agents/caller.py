@@ -40,9 +40,11 @@ from pytest_ltm.api.calls import (
     exact_scalar,
     inherits,
     is_count,
+    is_of_package,
     look,
     own_thread,
     read_attribute,
+    read_flag,
     shown,
 )
 from pytest_ltm.api.model import (
@@ -99,6 +101,9 @@ class _ToldExchange(NamedTuple):
     at: datetime | None
     """The time that the agent was told before it, if it is TimeAware."""
 
+
+_TAKEN = Reply("")
+"""The result of telling an agent that reports no usage."""
 
 _NO_REPLY = {
     "broken off": "broke off its reply (finish_reason {!r})",
@@ -161,6 +166,7 @@ class AgentCaller:
         self._takes_turns = agent if inherits(agent, TakesTurns) else None  # type: ignore[type-abstract]
         self._apart = agent if inherits(agent, Apart) else None  # type: ignore[type-abstract]
         self.max_message_tokens = self._limit()
+        self._is_embedded = is_of_package(type(agent)) and read_flag(agent, "embedded")
         self._call = partial(self._door.call_method, agent)
         self._reading = reading
         self._errors = LoggedErrors()
@@ -220,6 +226,8 @@ class AgentCaller:
         Returns the usage and cost as a reply without a text.
         """
         self._must("AcceptsHistory")
+        if self.is_told_directly and not user:
+            return self._tell_embedded(message, reply)
         if user and not self._examine(lambda: takes_user(self.agent.accept)):  # type: ignore[attr-defined]
             raise AgentFault(
                 f"{self._door.who} cannot take the user of a message: its accept() has no parameter `user`"
@@ -235,6 +243,16 @@ class AgentCaller:
             return replace(took, usage=None)
         return took
 
+    def _tell_embedded(self, message: str, reply: str) -> Reply:
+        """Tell an agent of ours, whose code needs no protection and reports nothing."""
+        began = stopwatch_seconds()
+        self._door.lost = None
+        self._state_bytes += len(message) + len(reply)
+        self._note_state(None)
+        self.agent.accept(message, reply)  # type: ignore[attr-defined]
+        self._talking += stopwatch_seconds() - began
+        return _TAKEN
+
     def save(self, keep: Callable[[bytes], object] = lambda _: None) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if saving fails.
 
@@ -249,6 +267,11 @@ class AgentCaller:
         self._note_state(state)
         self._state_bytes = len(state)
         return state
+
+    @property
+    def is_told_directly(self) -> bool:
+        """Whether an embedded agent is told in this thread, as no other conversation waits."""
+        return self._is_embedded and own_thread() is None
 
     @property
     def saves_cheaply(self) -> bool:
@@ -634,7 +657,7 @@ def check_taking(value: object, refuse: Refuse) -> Reply:
         return Reply("", check_usage(value, refuse))
     if inherits(value, Reply):
         return replace(check_reply(value, refuse), text="")
-    return Reply("")
+    return _TAKEN
 
 
 def read_limit(agent: object) -> int:

@@ -59,6 +59,8 @@ class LoggedErrors(logging.Handler):
 
     def take(self) -> tuple[Mishap, ...]:
         """Return the errors counted since the last call."""
+        if not self._counts:
+            return ()
         counts = self._counts
         self._counts = Counter()
         return tuple(Mishap(kind, times) for kind, times in counts.items())

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
         inherits,
         is_amount,
         is_count,
+        is_of_package,
         is_scalar,
         look,
         read_attribute,
+        read_flag,
         settle_error,
         shown,
         true_classes,
@@ -115,12 +117,14 @@ __all__ = [
     "inherits",
     "is_amount",
     "is_count",
+    "is_of_package",
     "is_scalar",
     "limits_aside",
     "look",
     "own_thread",
     "own_time",
     "read_attribute",
+    "read_flag",
     "runs_in_own_thread",
     "settle_error",
     "share_in_thread",
@@ -141,7 +145,7 @@ __getattr__, __dir__ = lazy_exports(
         "calls.airlock": (
             "LONGEST_REPLY Refusal Refuse check_json class_members "
             "class_name exact_items exact_scalar exact_text exact_tree "
-            "inherits is_amount is_count is_scalar look read_attribute "
+            "inherits is_amount is_count is_of_package is_scalar look read_attribute read_flag "
             "settle_error shown true_classes"
         ),
         "calls.conversation_thread": (

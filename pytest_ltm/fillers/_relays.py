@@ -53,9 +53,9 @@ _FRAME = 80
 # Messages taken from one generated example: fewer would cost time, more would dwell on
 # it.
 _TAKEN = 8
-# Generated examples shared by conversations of one seed: enough for about 160,000
+# Generated examples shared by conversations of one seed: enough for about 200,000
 # tokens.
-_SHARED = 2_048
+_SHARED = 4_096
 # The share of relayed texts from the suite, if one is named.
 _OWN = 0.75
 # The user's own facts in these scenarios can be told of a stranger without answering

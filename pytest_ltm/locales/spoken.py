@@ -437,11 +437,17 @@ def _frequent_words() -> Mapping[str, frozenset[str]]:
     return words
 
 
+@cache
+def _all_frequent_words() -> frozenset[str]:
+    return frozenset().union(*_frequent_words().values())
+
+
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message, by its most frequent marks; if unclear, the one `before`."""
     # the beginning is enough, and keeps the time constant for pages
     text = message[:400].lower()
-    words = set(_WORD.findall(text))
+    # few words of a message are marks of any language
+    words = _all_frequent_words().intersection(_WORD.findall(text))
     characters = "" if text.isascii() else _CJK.findall(text)
     hits = {code: len(marks & words) for code, marks in _frequent_words().items()}
     if characters:

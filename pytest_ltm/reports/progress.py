@@ -137,7 +137,7 @@ class Progress:
         elif stopwatch_seconds() - self._last > INTERVAL:
             self._last = stopwatch_seconds()
             if self.is_live:
-                name = str(played.inputs.place.conversation)
+                name = played.name
                 results = [result.score for result in played.results.values()]
                 scores = [score for score in results if score is not None]
                 lanes = played.conversation.lanes

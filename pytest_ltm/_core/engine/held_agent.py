@@ -34,6 +34,10 @@ class AgentLine(Protocol):
     max_message_tokens: int
 
     @property
+    def is_told_directly(self) -> bool:
+        """Whether `tell` calls code of ours, which prints and reports nothing."""
+
+    @property
     def lost(self) -> Usage | None:
         """The usage of failed attempts in the last call of `ask` or `tell`."""
 

@@ -328,8 +328,9 @@ class LivePort:
                 self._held.save_if_cheap(told.exchange)
             return took, seconds, memory
 
+        calling = call_now if self._held.line.is_told_directly else self._calling
         with self._accounting():
-            took, seconds, memory = self._calling("", tell)
+            took, seconds, memory = calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
         told = replace(
             told,

@@ -59,6 +59,7 @@ class PlayedConversation:
     ) -> None:
         self._hooks = hooks
         self.inputs = inputs
+        self.name = str(inputs.place.conversation)
         self._mode = mode
         self._again = again
         self._closed = False
@@ -185,9 +186,7 @@ class PlayedConversation:
             or (body is not None and body.reported)
         ):
             if self.conversation.finished:
-                raise LtmInternalError(
-                    f"{self.inputs.place.conversation} is over, and not all was reported"
-                )
+                raise LtmInternalError(f"{self.name} is over, and not all was reported")
             self.conversation.step()
         # While others are playing, ending it would delay a session that is about to
         # stop.

@@ -342,7 +342,7 @@ class LtmRun:
         self.hooks.tell_all(
             "pytest_ltm_exchange",
             config=self.config,
-            conversation=str(played.inputs.place.conversation),
+            conversation=played.name,
             exchange=exchange,
         )
         if self.is_stopping:

@@ -277,7 +277,7 @@ class Trivia:
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
         """Return the answers as a JSON list, if requested."""
         head = turn.text[:_HEAD]
-        if _RE.remark.match(head) or is_small_talk(head) or is_relayed(turn.text):
+        if _RE.remark.match(head) or is_relayed(turn.text) or is_small_talk(head):
             return "Noted."
         if not (_RE.first.search(head) and _RE.wanted.search(head)):
             return None

@@ -117,6 +117,9 @@ class Reader:
     AcceptsHistory, TimeAware, Configured.
     """
 
+    embedded = True
+    """It is told exchanges without a time limit, retries or captured output, which its code does not need."""
+
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
         self._make = make
         self._policy = memory

@@ -6,21 +6,23 @@ import io
 import json
 import math
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from pytest_ltm._core.engine.channel import Channel
-from pytest_ltm._core.engine.port import Recorded
+from pytest_ltm._core.engine.port import Calling, Recorded, call_now
 from pytest_ltm._core.storage.clock import SignallingClock, WallClock
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.calls import Retries
 from pytest_ltm.api.engine import Checkpoints, LivePort, RecordedAgent
 from pytest_ltm.api.journal import Journal, Timings
-from pytest_ltm.api.model import FillerExchange, TokenCounter
+from pytest_ltm.api.model import Agent, FillerExchange, TokenCounter
 from pytest_ltm.api.storage import (
     START,
     AgentError,
@@ -30,6 +32,8 @@ from pytest_ltm.api.storage import (
     SimulatedClock,
     TransientFault,
 )
+
+T = TypeVar("T")
 
 
 class Plain:
@@ -87,6 +91,7 @@ class Line:
         clock: Clock | None = None,
         timeout: float | None = None,
         file: io.StringIO | None = None,
+        calling: Calling = call_now,
     ) -> None:
         self.file = file or io.StringIO()
         self.made: list[Any] = []
@@ -104,6 +109,7 @@ class Line:
             Timings(),
             known=known,
             checkpoints=Checkpoints(folder),
+            calling=calling,
         )
         self.channel = Channel(
             Recorded(self.journal, self.clock, live), counter, self.clock, self.journal
@@ -226,6 +232,60 @@ def test_an_agent_that_is_only_told_is_saved_once(
     for text in ("one", "two", "three"):
         line.channel.tell(FillerExchange(text, "ok"))
     assert [path.name for path in tmp_path.iterdir()] == ["0.bin"]
+
+
+class ClaimsToBeOurs(Told):
+    """Has the mark of an agent of ours, and fails when it is told "fail"."""
+
+    embedded = True
+
+    def accept(self, message: str, reply: str) -> None:
+        super().accept(message, reply)
+        if message == "fail":
+            raise RuntimeError("failed")
+
+
+@pytest.mark.parametrize(
+    ("make", "calls"), [(make_reader("full"), 0), (ClaimsToBeOurs, 2)]
+)
+def test_only_an_agent_of_ours_is_told_without_captured_output(
+    make: Callable[[], Agent], calls: int
+) -> None:
+    callers: list[str] = []
+
+    def count_call(by: str, call: Callable[[], T]) -> T:
+        callers.append(by)
+        return call()
+
+    line = Line(make, calling=count_call)
+    line.say("I live in Riga.")
+    callers.clear()
+    line.channel.tell(FillerExchange("My brother lives in Oslo.", "I see."))
+    line.channel.tell(FillerExchange("It is raining.", "Is it?"))
+    assert callers == [""] * calls
+
+
+def test_an_agent_that_claims_to_be_ours_may_fail() -> None:
+    line = Line(ClaimsToBeOurs)
+    line.say("one")
+    with pytest.raises(AgentFault, match="failed"):
+        line.channel.tell(FillerExchange("fail", "ok"))
+
+
+def test_an_agent_of_ours_goes_on_with_what_it_was_told(tmp_path: Path) -> None:
+    first = Line(make_reader("full"), folder=tmp_path)
+    first.channel.tell(FillerExchange("My favourite colour is teal.", "I see."))
+    first.say("Hello.")
+    first.channel.tell(FillerExchange("My favourite colour is now plum.", "I see."))
+    second = Line(make_reader("full"), recorded=first.file.getvalue(), folder=tmp_path)
+    second.channel.tell(FillerExchange("My favourite colour is teal.", "I see."))
+    second.say("Hello.")
+    second.channel.tell(FillerExchange("My favourite colour is now plum.", "I see."))
+    question = "What is my favourite colour?"
+    reply = second.say(question)
+    assert "plum" in reply
+    assert first.say(question) == reply
+    assert second.made[0].save() == first.made[0].save()
 
 
 def test_one_that_cannot_be_put_back_ends_the_conversation_before_it_is_asked() -> None:
