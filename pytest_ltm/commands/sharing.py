@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from pytest_ltm.api.calls import OutOfTime, call_within, settle_error
 from pytest_ltm.api.features import feature_hooks
-from pytest_ltm.api.journal import LATEST, Section, at_span, find_run, sections_of
+from pytest_ltm.api.journal import LATEST, at_span, find_run
 from pytest_ltm.api.storage import (
     ConfigurationError,
     LtmError,
@@ -38,19 +38,14 @@ from pytest_ltm.commands.arguments import (
     add_output,
     add_runs,
 )
-from pytest_ltm.figures.columns import result_columns
-from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
-from pytest_ltm.gate.change_report import gate_from_json
-from pytest_ltm.gate.gate_markdown import gate_section
 from pytest_ltm.records.amendments import read_amendments
-from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import table_files
 from pytest_ltm.reports.exports.column_list import column_lines
 from pytest_ltm.reports.exports.loaded import Results, load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
-from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
 from pytest_ltm.reports.history import (
     HistoricalScore,
     Past,
@@ -58,7 +53,6 @@ from pytest_ltm.reports.history import (
     result_standings,
 )
 from pytest_ltm.reports.html.page import build_report
-from pytest_ltm.reports.run_markdown import run_markdown
 from pytest_ltm.reports.verification import discrepancy_notices, mark_discrepancies
 
 T = TypeVar("T")
@@ -199,8 +193,8 @@ def badge_svg(badge: Badge) -> str:
 
 # The formats with a file per table.
 TABLES = ("csv", "jsonl", "parquet")
-# Formats of a single file, with its suffix.
-SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
+# The suffixes of formats of a single file.
+SUFFIXES = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
 
 
 @cache
@@ -247,7 +241,7 @@ class _PrintColumns(Action):
 
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the destination."""
-    formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *export_writers())))
+    formats = list(dict.fromkeys((*TABLES, *export_writers())))
     parser.add_argument("--to", required=True, choices=formats, help="the format")
     add_output(
         parser,
@@ -295,28 +289,15 @@ def export_runs(arguments: Namespace) -> int:
     if arguments.table:
         suffix = f".{arguments.to}"
     else:
-        suffix = SINGLE_FILE_FORMATS.get(arguments.to, "")
+        suffix = SUFFIXES.get(arguments.to, "")
     to = arguments.output or Path(f"ltm-{arguments.table or arguments.to}{suffix}")
     if arguments.to in TABLES:
         written = table_files.outputs(results, to, arguments.to, arguments.table)
-    elif (write := export_writers().get(arguments.to)) is not None:
+    else:
+        write = export_writers()[arguments.to]
         written = ask_exporter(
             arguments.to, lambda: list(write(results, to)), arguments.timeout
         )
-    else:
-        if arguments.to == "latex":
-            text = paper_latex(results.runs)
-        else:
-            pages: list[str] = []
-            for run in results.runs:
-                columns = result_columns(run.result)
-                sentences = run_sentences(columns, run.summary.get("comparison"))
-                page = run_markdown(
-                    run.result, sections=_recorded_sections(run), sentences=sentences
-                )
-                pages.append(page)
-            text = "\n".join([*pages, paper_markdown(results.runs)])
-        written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     ask_exporter(
         arguments.to,
         lambda: write_all(written, force=arguments.force),
@@ -457,9 +438,3 @@ def draw_badge(arguments: Namespace) -> int:
         one_line(badge.title), file=sys.stderr if badge.colour == GREY else sys.stdout
     )
     return 0
-
-
-def _recorded_sections(run: LoadedRun) -> list[Section]:
-    """Return the sections that features added to a run's reports."""
-    verdict = gate_from_json(run.summary.get("gate"), f"{run.path}, gate")
-    return [gate_section(verdict), *sections_of(run.summary)]

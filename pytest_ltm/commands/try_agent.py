@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import pairwise
@@ -100,8 +100,6 @@ class Exchange(Struct, frozen=True):
 class Finding(Struct, frozen=True, kw_only=True):
     """The finding of one conversation."""
 
-    topic: str
-    """Two words, such as `newest value`."""
     text: str
     """The finding in words."""
     good: bool | None
@@ -221,27 +219,23 @@ def try_newest_value(trial: Trial, folder: Path) -> Finding:
         answer = talk.say("Which city does my sister live in now?")
     says_old = _names(old, answer)
     says_new = _names(new, answer)
-    if says_new and not says_old:
+    is_newest = says_new and not says_old
+    if is_newest:
         text = f"keeps the newest value, {new}"
-        good = True
     elif says_new:
         text = f"names the old value, {old}, beside the new one, {new}"
-        good = False
     elif says_old:
         text = f"still says {old}, after it was told {new}"
-        good = False
     else:
         text = f"says neither {new} nor {old} two messages later"
-        good = False
-    return Finding(topic="newest value", text=text, good=good, talk=talk.exchanges)
+    return Finding(text=text, good=is_newest, talk=talk.exchanges)
 
 
 def try_other_user(trial: Trial, folder: Path) -> Finding:
     """Tell a name in one conversation, and ask for it in another."""
-    topic = "other users"
     if not trial.serves_many:
         text = "not tried: it is one object for all users. Name its class or a factory"
-        return Finding(topic=topic, text=text, good=None)
+        return Finding(text=text, good=None)
     name = trial.rng.choice(_NAMES)
     question = "What is the name of my parrot?"
     with trial.conversation(folder / "first-user") as first:
@@ -251,24 +245,22 @@ def try_other_user(trial: Trial, folder: Path) -> Finding:
     with trial.conversation(folder / "second-user") as second:
         other_answer = second.say(question)
     talk = [*first.exchanges, *second.exchanges]
+    good: bool | None = None
+    text = "tells other users nothing, nor the one who said it"
     if _names(name, other_answer):
-        text = f"mixes users: it told another one {name}"
         good = False
+        text = f"mixes users: it told another one {name}"
     elif _names(name, own_answer):
-        text = f"keeps users apart: only the one who said it hears {name}"
         good = True
-    else:
-        text = "tells other users nothing, nor the one who said it"
-        good = None
-    return Finding(topic=topic, text=text, good=good, talk=talk)
+        text = f"keeps users apart: only the one who said it hears {name}"
+    return Finding(text=text, good=good, talk=talk)
 
 
 def try_restart(trial: Trial, folder: Path) -> Finding:
     """Tell a name, create the bot again for the same conversation, and ask."""
-    topic = "a restart"
     if not trial.serves_many:
         text = "not tried: it cannot be made again. Name its class or a factory"
-        return Finding(topic=topic, text=text, good=None)
+        return Finding(text=text, good=None)
     name = trial.rng.choice(_NAMES)
     with trial.conversation(folder / "restart") as first_talk:
         first_talk.say(f"My dentist is called {name}.")
@@ -281,16 +273,14 @@ def try_restart(trial: Trial, folder: Path) -> Finding:
             after.caller.load(state)
         answer = after.say("Tell me again: what is my dentist called?")
     talk = [*first_talk.exchanges, *after.exchanges]
-    if _names(name, answer):
+    is_known = _names(name, answer)
+    if is_known:
         text = f"still knows {name} after it was made again"
-        good = True
     elif _names(name, answer_before):
         text = f"loses {name} when it is made again"
-        good = False
     else:
         text = f"does not know {name}, before a restart or after it"
-        good = False
-    return Finding(topic=topic, text=text, good=good, talk=talk)
+    return Finding(text=text, good=is_known, talk=talk)
 
 
 def try_invention(trial: Trial, folder: Path) -> Finding:
@@ -303,19 +293,16 @@ def try_invention(trial: Trial, folder: Path) -> Finding:
         answer = talk.say(question)
     quotation = f"{clip_text(one_line(answer), _SHOWN)!r}"
     new_words = content_stems(answer) - content_stems(f"{statement} {question}")
-    if tells_nothing(answer):
+    is_honest = tells_nothing(answer)
+    if is_honest:
         text = "says that it was never told, where it was not"
-        good = True
     elif _names(name, answer):
         text = f"gives one dog's name, {name}, as another's"
-        good = False
     elif new_words and re.search(r"\b[A-Z][a-z]{2,}\b", answer[1:]):
         text = f"invents what it was never told: {quotation}"
-        good = False
     else:
         text = f"does not say that it was never told: {quotation}"
-        good = False
-    return Finding(topic="invention", text=text, good=good, talk=talk.exchanges)
+    return Finding(text=text, good=is_honest, talk=talk.exchanges)
 
 
 def try_order(trial: Trial, folder: Path) -> Finding:
@@ -327,18 +314,18 @@ def try_order(trial: Trial, folder: Path) -> Finding:
         talk.say(f"After that I phoned {third}.")
         answer = talk.say("Whom did I phone second this morning?")
     named_people = [name for name in (first, second, third) if _names(name, answer)]
-    if named_people == [second]:
+    is_right = named_people == [second]
+    if is_right:
         text = f"keeps the order of three events: {second} was second"
-        good = True
+    elif second in named_people:
+        text = (
+            f"does not say which of three events was second: {', '.join(named_people)}"
+        )
     elif named_people:
         text = f"mixes up three events: {second} was second, not {named_people[0]}"
-        good = False
-        if second in named_people:
-            text = f"does not say which of three events was second: {', '.join(named_people)}"
     else:
         text = "names none of three events it was told of"
-        good = False
-    return Finding(topic="order", text=text, good=good, talk=talk.exchanges)
+    return Finding(text=text, good=is_right, talk=talk.exchanges)
 
 
 class Planted(Struct, frozen=True):
@@ -507,30 +494,29 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
     good: bool | None = None
     tokens = known_at or lost_at
     if not known_at:
-        text = f"does not know a code it was told {lost_at:,} tokens before"
         good = False
+        text = f"does not know a code it was told {lost_at:,} tokens before"
     elif not lost_at:
-        text = f"reaches back {known_at:,} tokens or more, which is as far as this went"
         good = True
+        text = f"reaches back {known_at:,} tokens or more, which is as far as this went"
     else:
         tokens = round(sqrt(known_at * lost_at))
         about = f"about {tokens:,} tokens"
         if lost_at > _VAGUE * known_at:
             about = f"{known_at:,} to {lost_at:,} tokens"
         text = f"reaches back {about}: {known_at:,} yes, {lost_at:,} no"
-    return Finding(
-        topic="distance", text=text, good=good, talk=talk.exchanges, tokens=tokens
-    )
+    return Finding(text=text, good=good, talk=talk.exchanges, tokens=tokens)
 
 
-PROBES: Sequence[Callable[[Trial, Path], Finding]] = (
-    try_newest_value,
-    try_other_user,
-    try_restart,
-    try_invention,
-    try_order,
-    try_distance,
-)
+PROBES: Mapping[str, Callable[[Trial, Path], Finding]] = {
+    "newest value": try_newest_value,
+    "other users": try_other_user,
+    "a restart": try_restart,
+    "invention": try_invention,
+    "order": try_order,
+    "distance": try_distance,
+}
+"""The conversations, by topic."""
 
 
 def _names(word: str, answer: str) -> bool:
@@ -599,10 +585,10 @@ def try_agent(arguments: Namespace) -> int:
         close_loops()
     if arguments.json:
         rows = []
-        for finding in findings:
+        for topic, finding in findings.items():
             talk = [[exchange.message, exchange.reply] for exchange in finding.talk]
-            fields = fields_of(finding, "topic", "text", "good", "tokens")
-            rows.append({**fields, "talk": talk})
+            fields = fields_of(finding, "text", "good", "tokens")
+            rows.append({"topic": topic, **fields, "talk": talk})
         print(redact_secrets(json.dumps({"agent": spec, "findings": rows}, indent=1)))
         return 0
     _print_rest(spec, findings, arguments.show)
@@ -611,25 +597,27 @@ def try_agent(arguments: Namespace) -> int:
 
 def _hold_conversations(
     source: AgentSource, arguments: Namespace, seconds: float, folder: Path
-) -> list[Finding]:
-    """Hold each conversation and print its finding; AgentError if the bot does not answer at all."""
+) -> dict[str, Finding]:
+    """Hold each conversation and print its finding; AgentError if the bot does not answer at all.
+
+    Returns the findings by topic.
+    """
     trial = Trial(source, Random(), seconds, arguments.to)
-    findings: list[Finding] = []
+    findings: dict[str, Finding] = {}
     try:
-        for probe in PROBES:
-            topic = probe.__name__.removeprefix("try_").replace("_", " ")
+        for topic, probe in PROBES.items():
             try:
                 finding = probe(trial, folder)
             except OutOfTime:
                 text = f"not finished within {seconds:g} s"
-                finding = Finding(topic=topic, text=text, good=None)
+                finding = Finding(text=text, good=None)
             except AgentFault as fault:
                 if not trial.exchanges:
                     raise
-                finding = Finding(topic=topic, text=f"failed: {fault}", good=False)
-            findings.append(finding)
+                finding = Finding(text=f"failed: {fault}", good=False)
+            findings[topic] = finding
             if not arguments.json:
-                _print_finding(len(findings), finding)
+                _print_finding(len(findings), topic, finding)
     finally:
         trial.close()
     if not arguments.json:
@@ -641,8 +629,8 @@ def _hold_conversations(
 _SIGNS = {True: "+", False: "-", None: " "}
 
 
-def _print_finding(number: int, finding: Finding) -> None:
-    label = f"{number} {_SIGNS[finding.good]} {finding.topic:13} "
+def _print_finding(number: int, topic: str, finding: Finding) -> None:
+    label = f"{number} {_SIGNS[finding.good]} {topic:13} "
     text = label + one_line(finding.text)
     lines = wrap_text(text, _width(), indent=" " * len(label))
     print("\n".join(map(redact_secrets, lines)), flush=True)
@@ -684,33 +672,29 @@ def _known_price(source: AgentSource) -> Price | None:
     return list_price(model.name, model.base_url)
 
 
-def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
+def _print_rest(spec: str, findings: Mapping[str, Finding], show: str) -> None:
     """Print the requested transcripts, and suggestions for next steps."""
-    numbers: list[str] = []
-    for number, finding in enumerate(findings, 1):
+    transcripts: dict[str, str] = {}
+    for number, (topic, finding) in enumerate(findings.items(), 1):
         if finding.talk:
-            numbers.append(str(number))
-    _print_talks(
-        findings, numbers if show == "all" else ([show] if show in numbers else [])
-    )
+            transcripts[str(number)] = _transcript(f"{number} {topic}", finding)
+    for key in transcripts if show == "all" else [show]:
+        print(transcripts.get(key, ""), end="")
     quoted = shlex.quote(spec)
     print(
         f"\nnext: pytest --ltm-agent={quoted} --ltm-span=2k,8k    # scores, with a report\n"
         f"      ltm init --agent={quoted}    # a gate for CI"
     )
     if sys.stdin.isatty() and sys.stdout.isatty():
-        question = f"transcript ({', '.join(numbers)}; Enter: none): "
+        question = f"transcript ({', '.join(transcripts)}; Enter: none): "
         with suppress(EOFError):
             while (key := input(question)) != "":
-                _print_talks(findings, ([key] if key in numbers else []))
+                print(transcripts.get(key, ""), end="")
 
 
-def _print_talks(findings: Sequence[Finding], numbers: Sequence[str]) -> None:
-    for number in numbers:
-        finding = findings[int(number) - 1]
-        print(f"\n--- {number} {finding.topic}: {finding.text}")
-        for exchange in finding.talk:
-            print(
-                redact_secrets(f"you:   {clip_text(one_line(exchange.message), 400)}")
-            )
-            print(redact_secrets(f"agent: {clip_text(one_line(exchange.reply), 400)}"))
+def _transcript(title: str, finding: Finding) -> str:
+    lines = [f"\n--- {title}: {finding.text}"]
+    for exchange in finding.talk:
+        lines.append(f"you:   {clip_text(one_line(exchange.message), 400)}")
+        lines.append(f"agent: {clip_text(one_line(exchange.reply), 400)}")
+    return redact_secrets("\n".join(lines)) + "\n"

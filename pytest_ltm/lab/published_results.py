@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, field, structs
 
 from pytest_ltm.api.journal import (
     ISOLATED,
@@ -27,7 +26,12 @@ from pytest_ltm.api.scenarios import (
     agent_fingerprint,
     natural_sort_key,
 )
-from pytest_ltm.api.storage import DatasetError, describe_error, lazy_pattern
+from pytest_ltm.api.storage import (
+    DatasetError,
+    describe_error,
+    from_record,
+    lazy_pattern,
+)
 from pytest_ltm.datasets.published import scenario_of
 from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
@@ -99,30 +103,50 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
     return list(entries.values())
 
 
+_Name = Annotated[str, Meta(min_length=1)]
+
+
+class _AutomaticScore(Struct):
+    """The verdict of the rules on a result that was corrected by hand."""
+
+    auto_score: float | None = None
+    auto_reasoning: Any = None
+
+
+class _Scored(_AutomaticScore, kw_only=True):
+    """The fields of a published record that name and score its result."""
+
+    benchmark: _Name
+    agent: _Name
+    dataset: _Name
+    example_id: _Name
+    score: float
+    max_score: float
+    repetition: int | None = None
+    auto: _AutomaticScore | None = None
+
+
 def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
-    """Parse a record into a result; DatasetError names `where` and the field."""
-    for name in _NAMES:
-        if not isinstance(record[name], str) or not record[name]:
-            raise DatasetError(f"{where}: {name} is {record[name]!r}, not a name")
-    repetition = record.get("repetition") or 0
-    if not isinstance(repetition, int):
-        raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
-    full = _number_field(record, "max_score", where)
+    """Parse a record into a result; LtmError names `where` and the field."""
+    fields = from_record(_Scored, record, where)
     automatic = None
-    auto = record.get("auto") or record
-    if auto.get("auto_score") is not None:
-        score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
+    auto = fields.auto or fields
+    if auto.auto_score is not None:
+        score = _share_of_full(auto.auto_score, fields.max_score, where)
         automatic = _automatic_verdict(
-            score, "; ".join(_text_tuple(auto.get("auto_reasoning")))
+            score, "; ".join(_text_tuple(auto.auto_reasoning))
         )
+    example = fields.example_id
+    if fields.repetition:
+        example += f".{fields.repetition}"
     span = record.get("tokens")
     return PublishedResult(
         ref=str(record.get("ref") or MAIN),
-        benchmark=record["benchmark"],
-        agent=record["agent"],
-        dataset=record["dataset"],
-        example=record["example_id"] + (f".{repetition}" if repetition else ""),
-        score=_share_of_full(_number_field(record, "score", where), full, where),
+        benchmark=fields.benchmark,
+        agent=fields.agent,
+        dataset=fields.dataset,
+        example=example,
+        score=_share_of_full(fields.score, fields.max_score, where),
         span=span if isinstance(span, int) else None,
         manual=bool(record.get("manual")) or automatic is not None,
         automatic=automatic,
@@ -137,15 +161,6 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
 
 def _automatic_verdict(score: float, reason: str) -> Automatic:
     return Automatic(score=score, reason=reason, outcome=_score_outcome(score))
-
-
-def _number_field(record: Mapping[str, Any], name: str, where: str) -> float:
-    value = record.get(name)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise DatasetError(
-            f"{where}: no number {name!r} (fields: {', '.join(sorted(record))})"
-        )
-    return float(value)
 
 
 def _share_of_full(score: float, full: float, where: str) -> float:
@@ -274,7 +289,9 @@ def _result_file(file: Path) -> _Record:
         )
     benchmark, _, agent, dataset = file.resolve().parts[-_FOLDERS - 1 : -1]
     example, _, repetition = file.stem.rpartition("_")
-    fields = _object_of(file)
+    fields = json_of(file)
+    if not isinstance(fields, dict):
+        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
     if not (example and repetition.isdecimal()):
         example = file.stem
         repetition = "0"
@@ -288,29 +305,25 @@ def _result_file(file: Path) -> _Record:
     return str(file), {**fields, **names, "repetition": int(repetition)}
 
 
-def _object_of(file: Path) -> dict[str, Any]:
-    fields = json_of(file)
-    if not isinstance(fields, dict):
-        raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
-    return fields
-
-
 # --- Cost and duration of a run: `results/<agent>/runstats.json`
 
 _STATS = "runstats.json"
 
 
+_Amount = Annotated[float, Meta(ge=0, le=1e12)]
+
+
 class RunStats(Struct, frozen=True):
     """Cost and duration of a published run."""
 
-    cost_usd: float
+    cost_usd: _Amount = field(name="agent_costs_usd")
     """The agent's cost, without that of the benchmark's own models."""
-    seconds: float
+    seconds: _Amount = field(name="duration")
     """From its first message to its last reply."""
 
 
 def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
-    """Read cost and duration by benchmark and agent, if published; DatasetError for a malformed file."""
+    """Read cost and duration by benchmark and agent, if published; LtmError for a malformed file."""
     stats = {}
     for path in paths:
         for file in sorted(path.rglob(_STATS)) if path.is_dir() else [path]:
@@ -321,14 +334,9 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
                 raise DatasetError(
                     f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}"
                 )
-            fields = _object_of(file)
-            cost = _number_field(fields, "agent_costs_usd", str(file))
-            seconds = _number_field(fields, "duration", str(file))
-            if not (0 <= cost < inf and 0 <= seconds < inf):
-                raise DatasetError(
-                    f"{file}: agent_costs_usd is {cost!r} and duration {seconds!r}; neither is negative"
-                )
-            stats[parts[-4], parts[-2]] = RunStats(cost, seconds)
+            stats[parts[-4], parts[-2]] = from_record(
+                RunStats, json_of(file), str(file)
+            )
     return stats
 
 

@@ -15,6 +15,11 @@ def stay_deleted(bench: Bench) -> None:
     row = bench.row
     subject = bench.subject
     fact, sibling, later = bench.make_facts.facts(3)
+
+    def returned() -> str:
+        """Check that the deleted text is not found."""
+        return bench.present(fact, scope, _WHOSE)
+
     bench.tell([fact, sibling], scope)
     other_user = _copy_of_another(bench, fact)
     row.control("found before", bench.missing(fact, scope))
@@ -26,14 +31,14 @@ def stay_deleted(bench: Bench) -> None:
     backup = subject.exported(scope) if subject.can("restore") else None
     subject.delete(fact.text, scope)
     subject.settle(scope)
-    row.expect("at once", bench.present(fact, scope, _WHOSE))
+    row.expect("at once", returned())
     _check_other_words(bench, fact, scope, is_known=is_known)
     row.expect("word by word", bench.present(fact, scope, _WHOSE, fact.text))
     row.expect("sibling at once", bench.missing(sibling, scope))
     subject.pass_time(DAY)
     with bench.look("after maintain"):
         subject.maintain(scope)
-        row.expect("after maintain", bench.present(fact, scope, _WHOSE))
+        row.expect("after maintain", returned())
     with bench.look("in what is kept"):
         row.expect("in what is kept", _kept(bench, fact, scope))
     with bench.look("in a list"):
@@ -44,16 +49,16 @@ def stay_deleted(bench: Bench) -> None:
         )
     with bench.look("reopened"):
         subject.reopen()
-        row.expect("reopened", bench.present(fact, scope, _WHOSE))
+        row.expect("reopened", returned())
     with bench.look("from a backup"):
         subject.restore(backup, scope)
         subject.settle(scope)
-        row.expect("from a backup", bench.present(fact, scope, _WHOSE))
+        row.expect("from a backup", returned())
     with bench.look("read in again"):
         bench.feed_again(fact, scope)
-        row.expect("read in again", bench.present(fact, scope, _WHOSE))
+        row.expect("read in again", returned())
     bench.tell([later], scope)
-    row.expect("after the next write", bench.present(fact, scope, _WHOSE))
+    row.expect("after the next write", returned())
     row.expect("sibling", bench.missing(sibling, scope))
     row.expect("written later", bench.missing(later, scope))
     if other_user is None:

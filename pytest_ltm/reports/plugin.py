@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 # Formats of other tools, with the modules that write them.
 _EXPORTS = (
-    ("junit", "junit"),
-    ("inspect", "inspect_ai"),
-    ("mlflow", "mlflow"),
-    ("eee", "every_eval_ever"),
+    ("junit", "junit:outputs"),
+    ("markdown", "papers:markdown_outputs"),
+    ("latex", "papers:latex_outputs"),
+    ("inspect", "inspect_ai:outputs"),
+    ("mlflow", "mlflow:outputs"),
+    ("eee", "every_eval_ever:outputs"),
 )
 
 
@@ -67,9 +69,9 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) -> None:
-    """Register the formats of other tools."""
-    for name, module in _EXPORTS:
-        register(name, lazy(f"pytest_ltm.reports.exports.{module}:outputs"))
+    """Register the formats of other tools, and those for papers."""
+    for name, function in _EXPORTS:
+        register(name, lazy(f"pytest_ltm.reports.exports.{function}"))
 
 
 @hookimpl

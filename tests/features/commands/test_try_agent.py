@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm.commands import main
+from pytest_ltm.commands.try_agent import PROBES
 
 NOTES = """
 import re
@@ -200,3 +201,4 @@ def test_it_ends_when_its_time_is_over(
     )
     findings = tried(capsys, "late_bot:Bot", "--seconds=1")
     assert "not finished within 1 s" in findings["order"]["text"]
+    assert list(findings) == list(PROBES)

@@ -12,7 +12,7 @@ from benchmark_data import GOODAI
 
 from pytest_ltm.api.journal import RunResult, ScenarioResult
 from pytest_ltm.api.scenarios import Plan
-from pytest_ltm.api.storage import DatasetError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
@@ -444,13 +444,16 @@ def test_packed_files_are_read_as_well(tmp_path: Path) -> None:
         ("[]", "expected an object"),
         ('{"score": 1}', "no benchmark, agent, dataset, example_id, max_score"),
         (json.dumps(result(score=2)), r"a score of 2\.0 out of 1\.0"),
-        (json.dumps(result(score="high")), "no number 'score'"),
-        (json.dumps(result(agent="")), "agent is '', not a name"),
+        (
+            json.dumps(result(score="high")),
+            r"Expected `float`, got `str` - at `\$\.score`",
+        ),
+        (json.dumps(result(agent="")), r"length >= 1 - at `\$\.agent`"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "r.jsonl").write_text(text)
-    with pytest.raises(DatasetError, match=message):
+    with pytest.raises(LtmError, match=message):
         read_published([tmp_path / "r.jsonl"])
 
 
@@ -714,13 +717,16 @@ def test_cost_and_time_are_those_of_the_published_statistics(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[1]", "expected an object, not '[1]'"),
-        ('{"duration": 1}', "no number 'agent_costs_usd' (fields: duration)"),
+        ("[1]", "Expected `object`, got `array`"),
+        ('{"duration": 1}', "missing required field `agent_costs_usd`"),
         (
             '{"agent_costs_usd": -1, "duration": 1}',
-            "agent_costs_usd is -1.0 and duration 1.0; neither is negative",
+            "Expected `float` >= 0.0 - at `$.agent_costs_usd`",
         ),
-        ('{"agent_costs_usd": 1, "duration": "long"}', "no number 'duration'"),
+        (
+            '{"agent_costs_usd": 1, "duration": "long"}',
+            "Expected `float`, got `str` - at `$.duration`",
+        ),
         ("{", "runstats.json"),
     ],
 )
