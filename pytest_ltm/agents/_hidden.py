@@ -53,25 +53,9 @@ def hide_folder(folder: Path) -> None:
             with os.scandir(around) as entries:
                 for entry in entries:
                     if entry.name != below.name and not entry.is_symlink():
-                        # Allow reading the entry and everything below; skip one that
-                        # has gone or that cannot have a rule.
-                        assert sys.platform == "linux"
+                        # skip one that has gone or that cannot have a rule
                         with contextlib.suppress(OSError):
-                            descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
-                            try:
-                                if entry.is_dir(follow_symlinks=False):
-                                    rights = _READ_FILE | _REFER
-                                else:
-                                    rights = _READ_FILE
-                                _syscall(
-                                    _ADD_RULE,
-                                    rules,
-                                    _PATH_BENEATH,
-                                    struct.pack("=Qi", rights, descriptor),
-                                    0,
-                                )
-                            finally:
-                                os.close(descriptor)
+                            _allow_reading(entry, rules)
             below = around
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or _syscall(
@@ -80,6 +64,20 @@ def hide_folder(folder: Path) -> None:
             raise _refusal(folder)
     finally:
         os.close(rules)
+
+
+def _allow_reading(entry: os.DirEntry[str], rules: int) -> None:
+    """Allow reading an entry and everything below."""
+    assert sys.platform == "linux"
+    descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        rights = _READ_FILE
+        if entry.is_dir(follow_symlinks=False):
+            rights |= _REFER
+        rule = struct.pack("=Qi", rights, descriptor)
+        _syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0)
+    finally:
+        os.close(descriptor)
 
 
 def _refusal(folder: Path) -> AgentError:

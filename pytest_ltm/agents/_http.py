@@ -306,20 +306,6 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
 _CONNECT = 10.0
 
 
-class HttpStatusError(AgentError):
-    """The status is not 2xx; `response` is the response, `words` the reason in its body."""
-
-    def __init__(self, message: str, response: Any) -> None:
-        super().__init__(message)
-        self.response = response
-        try:
-            body = json.loads(response.text)
-        except (ValueError, RecursionError):
-            body = None
-        refusal = read_refusal(response.status_code, response.text, body)
-        self.words = "" if refusal is None else refusal.words
-
-
 class HttpAgent:
     """One conversation with a server; the settings determine its capabilities.
 
@@ -360,7 +346,7 @@ class HttpAgent:
         """Post the message and return the reply.
 
         Raises:
-            HttpStatusError: The status is not 2xx.
+            RequestRefused: The status is not 2xx, or the answer is an error.
             TransientFault: The server cannot be reached.
             AgentError: The connection breaks off or the server is too slow.
             AgentFault: The answer, which may be billed, holds no reply.
@@ -528,10 +514,15 @@ class HttpAgent:
             raise _unusable_answer(f"{place} answered with {TOO_LONG}")
         if response.is_success:
             return response
+        try:
+            body = json.loads(response.text)
+        except (ValueError, RecursionError):
+            body = None
+        refusal = read_refusal(response.status_code, response.text, body)
+        assert refusal is not None  # of each status but 2xx
         phrase = f"{response.status_code} {response.reason_phrase}".strip()
-        raise HttpStatusError(
-            f"{place} answered {phrase}: {_body_start(response)}", response
-        )
+        words = f"{place} answered {phrase}: {_body_start(response)}"
+        raise RequestRefused(words, refusal, response)
 
     def _read_text(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
         """Return the reply's text. `usage`: for the fault if there is none; `may_lack`: return "" instead."""

@@ -35,6 +35,7 @@ _ANYTHING = frozenset({"input", "text"})
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
 # A model in the notation of many libraries: `openai:gpt-5-mini`, `anthropic/claude`.
 _MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 # The strength of the evidence: the smaller, the better.
 REPLY, USUAL_NAME, LIKELY_NAME, UNSURE, TEAM = range(5)
 """TEAM: a team of agents, which cannot be asked without knowing its input."""
@@ -88,11 +89,11 @@ class ProjectModule(Struct, frozen=True):
         return classes
 
     @property
-    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    def functions(self) -> list[_Function]:
         """Its public functions, including lambdas that are assigned to a name."""
-        functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+        functions: list[_Function] = []
         for node in self.definitions:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(node, _Function):
                 functions.append(node)
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
                 functions += _named_lambda(node.targets[0], node.value)
@@ -157,6 +158,13 @@ class Project(Struct, frozen=True):
             except (OSError, ValueError, RecursionError) as error:
                 unreadable.append(f"{path.relative_to(folder)}: {error}")
         return cls(folder, modules, unreadable)
+
+    def classes_named(self, name: str) -> Iterator[ast.ClassDef]:
+        """Yield the classes of this name in all modules."""
+        for module in self.modules:
+            for node in module.definitions:
+                if isinstance(node, ast.ClassDef) and node.name == name:
+                    yield node
 
     @property
     def own_packages(self) -> set[str]:
@@ -272,7 +280,7 @@ def _class_candidates(
 
 def _function_candidates(
     module: ProjectModule,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    function: _Function,
     project: Project,
 ) -> Iterator[Candidate]:
     needed = needed_arguments(function)
@@ -325,7 +333,7 @@ class Product(NamedTuple):
 
 
 def _made_by(
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    function: _Function,
     module: ProjectModule,
     project: Project,
 ) -> Product | None:
@@ -356,16 +364,13 @@ def _made_in(call: ast.Call, module: ProjectModule, project: Project) -> Product
             return Product(f"a bot made with {framework.title}", name, USUAL_NAME)
         if _takes_agents(call, module, framework):
             return Product(f"a team of agents of {framework.title}", name, TEAM)
-    for other_module in project.modules:
-        for node in other_module.definitions:
-            if isinstance(node, ast.ClassDef) and node.name == maker:
-                methods = methods_of(node, project)
-                is_private = maker.startswith("_")
-                needs_arguments = needed_arguments(methods.get("__init__"), bound=1)
-                if replying_methods(methods) and (is_private or needs_arguments):
-                    suffix = " with its arguments" if needs_arguments else ""
-                    what = f"an instance of {maker}{suffix}"
-                    return Product(what, "", USUAL_NAME)
+    for kind in project.classes_named(maker):
+        methods = methods_of(kind, project)
+        is_private = maker.startswith("_")
+        needs_arguments = needed_arguments(methods.get("__init__"), bound=1)
+        if replying_methods(methods) and (is_private or needs_arguments):
+            suffix = " with its arguments" if needs_arguments else ""
+            return Product(f"an instance of {maker}{suffix}", "", USUAL_NAME)
     return None
 
 
@@ -375,25 +380,26 @@ def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -
     for node in ast.walk(module.tree):
         value = getattr(node, "value", None)
         if isinstance(node, ast.Assign) and _maker_of(value) in framework.makers:
-            agents |= {getattr(target, "id", "") for target in node.targets}
+            agents.update(filter(None, map(_last_name, node.targets)))
     members: list[ast.expr] = []
     values = [keyword.value for keyword in call.keywords]
     for value in (*call.args, *values):
         if isinstance(value, (ast.List, ast.Tuple)):
             members += value.elts
-    for member in members:
-        if getattr(member, "id", None) in agents:
-            return True
-        if _maker_of(member) in framework.makers:
-            return True
-    return False
+    return any(
+        _last_name(member) in agents or _maker_of(member) in framework.makers
+        for member in members
+    )
 
 
 def _maker_of(node: ast.AST | None) -> str:
     """Return the name of the called function or class; "" for anything else."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _last_name(node: ast.AST) -> str:
+    """Return a name, or the last one of `a.b.c`; "" for anything else."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 # --- Words and signatures
@@ -442,32 +448,22 @@ def method_strength(name: str) -> int:
     return UNSURE
 
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
 def methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
     """Return the methods of a class by name, with those of its bases in the project."""
     methods: dict[str, _Function] = {}
     for base in _line_of_classes(kind, project):
         for node in base.body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(node, _Function):
                 methods.setdefault(node.name, node)
     return methods
 
 
 def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]:
     """Return a class and its bases in the project, found by name."""
-    by_name = {}
-    for module in project.modules:
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef):
-                by_name[node.name] = node
     line = [kind]
     for current in line:
         for name in _base_names(current):
-            parent = by_name.get(name)
-            if parent is not None and parent not in line:
-                line.append(parent)
+            line += [base for base in project.classes_named(name) if base not in line]
     return line
 
 
@@ -480,8 +476,9 @@ def _base_names(kind: ast.ClassDef) -> list[str]:
     """Return the names of a class's bases; `pkg.Base[int]` gives `Base`."""
     names = []
     for base in kind.bases:
-        base = base.value if isinstance(base, ast.Subscript) else base  # noqa: PLW2901
-        names.append(getattr(base, "attr", getattr(base, "id", "")))
+        names.append(
+            _last_name(base.value if isinstance(base, ast.Subscript) else base)
+        )
     return names
 
 
@@ -490,10 +487,7 @@ def _is_property(method: _Function) -> bool:
 
 
 def _decorators_of(method: _Function) -> set[str]:
-    names = set()
-    for decorator in method.decorator_list:
-        names.add(getattr(decorator, "attr", getattr(decorator, "id", "")))
-    return names
+    return set(map(_last_name, method.decorator_list))
 
 
 def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:

@@ -21,6 +21,7 @@ from pytest_ltm.agents.project import (
 from pytest_ltm.agents.replying import MESSAGE_NAMES
 from pytest_ltm.api.storage import ConfigurationError, join_words
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MOST_LISTED = 12
 _MOST_NEAR = 6
 """The maximum number of hints about near misses."""
@@ -113,9 +114,7 @@ def _class_misses(
         )
 
 
-def _function_misses(
-    module: ProjectModule, function: ast.FunctionDef | ast.AsyncFunctionDef
-) -> Iterator[str]:
+def _function_misses(module: ProjectModule, function: _Function) -> Iterator[str]:
     arguments = needed_arguments(function)
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -137,21 +136,15 @@ def _function_misses(
 
 
 def _reads_keyboard(tree: ast.AST) -> bool:
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
-        if node.func.id == "input":
-            return True
-    return False
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any(getattr(call.func, "id", "") == "input" for call in calls)
 
 
 def _names_of(arguments: list[ast.arg]) -> str:
     return join_words([repr(argument.arg) for argument in arguments])
 
 
-def _shown(
-    arguments: list[ast.arg], function: ast.FunctionDef | ast.AsyncFunctionDef
-) -> str:
+def _shown(arguments: list[ast.arg], function: _Function) -> str:
     """Return the parameters of a function as text, and whether they are keyword-only."""
     names = _names_of(arguments)
     if _needs_names(arguments, function):
@@ -159,7 +152,5 @@ def _shown(
     return names
 
 
-def _needs_names(
-    arguments: list[ast.arg], function: ast.FunctionDef | ast.AsyncFunctionDef
-) -> bool:
+def _needs_names(arguments: list[ast.arg], function: _Function) -> bool:
     return not set(arguments).isdisjoint(function.args.kwonlyargs)

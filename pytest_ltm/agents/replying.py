@@ -142,9 +142,9 @@ def _names_like_reply(candidate: object) -> list[str]:
 
     names = []
     for name in dir(candidate):
-        is_near = not REPLYING_WORDS.isdisjoint(name.split("_"))
-        if not is_near:
-            is_near = bool(get_close_matches(name, [*REPLYING_WORDS], 1, 0.8))
+        is_near = words_of(name) & REPLYING_WORDS or get_close_matches(
+            name, REPLYING_WORDS, 1, 0.8
+        )
         if is_near and _has_own_routine(candidate, name):
             names.append(name)
     return names
@@ -155,7 +155,7 @@ def _is_likely_reply(candidate: object, name: str) -> bool:
     return (
         not name.startswith("_")
         and name not in _COPIED
-        and bool({*name.split("_")} & REPLYING_WORDS)
+        and bool(words_of(name) & REPLYING_WORDS)
         and _has_own_routine(candidate, name)
         and _accepts_method_arguments(candidate, name)
     )

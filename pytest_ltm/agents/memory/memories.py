@@ -206,7 +206,7 @@ class Memories:
         self._firsts = array("I")
         self._oldest = 0
 
-    def say(self, message: str, reply: str, moment: Any) -> int:
+    def say(self, message: str, reply: str, moment: datetime | None) -> int:
         """Add an exchange; return the number of the message (the reply has the next one)."""
         number = self.log.add(Utterance("user", message, moment))
         self.log.add(Utterance("assistant", reply, moment))
@@ -295,10 +295,8 @@ class Memories:
             )
         return fuse_rankings(rankings, how.candidates * len(queries))
 
-    def notes(
-        self, numbers: Sequence[int], before: int
-    ) -> Iterator[tuple[int, MemoryHit]]:
-        """Yield memories as shown, with their numbers; none that others cover, and nothing from `before` on.
+    def notes(self, numbers: Sequence[int], before: int) -> Iterator[MemoryHit]:
+        """Yield memories as shown, their numbers as ids; none that others cover, and nothing from `before` on.
 
         Generated lazily, because most are never shown.
         """
@@ -309,14 +307,8 @@ class Memories:
             if item.text is not None:
                 # Derived text is shown whole: it repeats no tokens of the conversation.
                 moment = self.log.utterances[item.span.first].at
-                yield (
-                    number,
-                    MemoryHit(
-                        str(number),
-                        (Utterance("", item.text, moment),),
-                        str(item.session),
-                    ),
-                )
+                derived = Utterance("", item.text, moment)
+                yield MemoryHit(str(number), (derived,), str(item.session))
                 continue
             if how.expand is None:
                 span = item.span
@@ -330,10 +322,7 @@ class Memories:
                 continue
             for place, start, end in self.log.stretches(span):
                 intervals.setdefault(place, []).append((start, end))
-            yield (
-                number,
-                MemoryHit(str(number), self.log.parts(span), str(item.session)),
-            )
+            yield MemoryHit(str(number), self.log.parts(span), str(item.session))
 
     def _known(
         self, span: Span, intervals: Mapping[int, Sequence[tuple[int, int]]]

@@ -424,7 +424,7 @@ class Paging(Thinks):
         page_numbers = numbers[page * reading.k : (page + 1) * reading.k]
         limit = self._settings.window // (4 * reading.k)
         notes = []
-        for _, note in where.notes(page_numbers, len(where.log.utterances)):
+        for note in where.notes(page_numbers, len(where.log.utterances)):
             utterances = []
             for utterance in note.utterances:
                 text = shorten_to_tokens(utterance.text, limit)

@@ -493,12 +493,9 @@ class Pipeline(Thinks):
                 roles.Queries(message=message, last=last, count=query.count)
             )
         elif query.kind == "keyphrases" and looks:
-            queries = (
-                " ".join(
-                    self._think(roles.Keyphrases(said=(Utterance("user", message),)))
-                ),
-            )
-            queries = tuple(filter(None, queries))
+            said = (Utterance("user", message),)
+            phrases = " ".join(self._think(roles.Keyphrases(said=said)))
+            queries = (phrases,) if phrases else ()
         if notebook.kind == "text" and limit:
             self._pad = self._think(
                 roles.Jot(pad=self._pad, message=message, last=last, size=limit)
@@ -598,18 +595,11 @@ class Pipeline(Thinks):
         hits = self._memories.search(texts, before=first, within=within)
         ranked = [number for number, _ in hits]
         reading = structs.replace(self._settings.reading, budget=budget)
-        numbers: dict[str, int] = {}
-
-        def found() -> Iterable[MemoryHit]:
-            for number, note in self._memories.notes(ranked, first):
-                numbers[note.id] = number
-                yield note
-
-        chosen = reading.choose_notes(found(), self._now)
-        shown = {numbers[note.id] for note in chosen}
-        self._found = [number for number in ranked if number in shown]
-        for number in self._found:
-            if not (self._settings.forgetting == "off" or self._now is None):
+        chosen = reading.choose_notes(self._memories.notes(ranked, first), self._now)
+        shown = {note.id for note in chosen}
+        self._found = [number for number in ranked if str(number) in shown]
+        if self._settings.forgetting != "off" and self._now is not None:
+            for number in self._found:
                 strength, _ = self._strength.get(number, (1, 0))
                 most = _LEVELS if self._settings.forgetting == "code" else math.inf
                 self._strength[number] = (int(min(strength + 1, most)), self._today())
