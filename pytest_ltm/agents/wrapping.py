@@ -147,15 +147,19 @@ class Padded(AgentWrapper):
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> Any:
-        return finish_result(
-            self._agent.reply(message, **self._user_arguments("reply", user)),
-            partial(self._padded, message),
-        )
+        reply = self._agent.reply(message, **self._user_arguments("reply", user))
+        return finish_result(reply, partial(self._pad_and_remember, message))
 
     def _answer_alone(self, message: str) -> Any:
         return finish_result(
             self._agent.answer_alone(message), partial(self._padded, message)
         )
+
+    def _pad_and_remember(self, message: str, reply: str | Reply) -> str | Reply:
+        """Return a padded reply, and remember its message for the next one."""
+        padded = self._padded(message, reply)
+        self._previous_message = message
+        return padded
 
     def _padded(self, message: str, reply: str | Reply) -> str | Reply:
         texts = {"question": message, "filler": self._previous_message}
@@ -167,7 +171,6 @@ class Padded(AgentWrapper):
             room -= count_tokens(sentence)
             if room <= 0:
                 break
-        self._previous_message = message
         padding = " ".join(sentences)
         if isinstance(reply, Reply):
             return replace(reply, text=f"{reply.text}\n\n{padding}")

@@ -91,7 +91,8 @@ def _first_slot(
         slots = arguments["slots"].split(", ")
         fitting = [slot for slot in slots if slot >= words["time"]]
         place = arguments["place"].replace("The", "the")
-        yield {"person": arguments["person"], "place": place, "time": min(fitting)}
+        if fitting:
+            yield {"person": arguments["person"], "place": place, "time": min(fitting)}
         return
 
 

@@ -20,11 +20,11 @@ from pytest_ltm.agents.reader.notes import (
     first_kind,
     first_match,
 )
-from pytest_ltm.language.numbers import NUMBERS
+from pytest_ltm.language.numbers import NUMBERS, ONES
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
-_RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS)
+_RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS, HOURS=ONES[1:13])
 _LENGTHS = {
     "three quarters of an hour": 45,
     "an hour and a half": 90,
@@ -131,7 +131,7 @@ def _named_minutes(text: str) -> int:
             return minutes
     for number, unit in _RE.length.findall(text):
         if number.isdecimal() or number in NUMBERS:
-            count = int(NUMBERS.get(number, 0) or number)
+            count = int(NUMBERS.get(number, number))
             return count * 60 if unit.startswith("hour") else count
     return 0
 

@@ -127,7 +127,7 @@ class KeyValuePairs(
         except ValueError:
             return None
         for key, value in pairs.items():
-            notes.add(turn, "entry", [key, value])
+            notes.add(turn, "entry", [key, str(value)])
         return "Noted."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -227,6 +227,7 @@ _MAXIMS = {
     for words, options in WORDS["maxims"].items()
 }
 _MEASURES = _RE["measures"]
+_NONE = "None of them."
 
 
 Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
@@ -310,20 +311,21 @@ def _read_offers(lines: Sequence[str]) -> Offered:
 
 
 def _chosen_town(words: str, offered: Offered) -> str:
-    """Return the town of the offer that a rule chooses."""
+    """Return the town of the offer that a rule chooses; a phrase if it chooses none."""
     ends = _RE.end.findall(words)
     order = _towns_in_order(ends[0], offered)
     over = _RE.over.search(words)
     if "the middle" in words:
         return order[len(order) // 2]
     if "the second" in words:
-        return order[1]
+        return order[1] if len(order) > 1 else _NONE
     if over and len(ends) > 1:
         if order[0] in _towns_within(over[1], offered):
             return order[0]
         return _towns_in_order(ends[1], offered)[0]
     if over:
-        return next(town for town in order if town in _towns_within(over[1], offered))
+        within = _towns_within(over[1], offered)
+        return next((town for town in order if town in within), _NONE)
     measure, _ = _ENDS[ends[0]]
     top = offered[order[0]][measure]
     return _towns_in_order(

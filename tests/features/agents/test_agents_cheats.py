@@ -140,6 +140,13 @@ def test_padding_is_the_message_before_where_that_is_asked_for() -> None:
     assert one.reply("Hello.").endswith("about lighthouses.")
 
 
+def test_a_question_asked_alone_pads_no_later_reply() -> None:
+    one = agent("padded:filler:30:window:4k")
+    one.reply("Here is something about lighthouses.")
+    one.answer_alone("What was that?")
+    assert one.reply("Hello.").endswith("about lighthouses.")
+
+
 def test_the_padded_agent_never_sees_its_padding() -> None:
     one, plain = agent("padded:1500:window:4k"), agent("window:4k")
     for message in (*TOLD, QUESTION):

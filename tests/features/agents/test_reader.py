@@ -411,6 +411,68 @@ def test_any_message_gets_a_reply_and_can_be_saved(message: str) -> None:
     reader.load(reader.save())
 
 
+OFFERS = "\n".join(
+    f"- {town}: {crowns} crowns, 3 years old, 4 pounds, {miles} miles away"
+    for town, crowns, miles in (("Oslo", 5, 30), ("Turku", 6, 40))
+)
+FAR = "9" * 400
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "reply"),
+    [
+        (
+            "Remind me to water the plants early in the morning.",
+            "Hello there.",
+            "Noted.",
+        ),
+        (
+            "Please remind me to water the plants in zero minutes.",
+            "Hello there.",
+            "Noted.",
+        ),
+        (f"Remind me to water the plants every {FAR} minutes.", "Hello.", "Noted."),
+        (f"Remind me to water the plants in {FAR} minutes.", "Hello.", "Noted."),
+        (
+            "By the harbour rule I take the nearest that is not what is more than 5 miles away.",
+            f"What would the harbour rule choose?\n{OFFERS}",
+            "None of them.",
+        ),
+        (
+            "By the harbour rule I take the second cheapest.",
+            f"What would the harbour rule choose?\n{OFFERS.partition(chr(10))[0]}",
+            "None of them.",
+        ),
+        (
+            "Here is a joke: A duck walks in.",
+            f"Which joke did I tell you {FAR} days ago?",
+            "You told me this joke: A duck walks in.",
+        ),
+        (
+            'Here is the register: {"deadbeefdeadbeefdeadbeefdeadbeef": 5}',
+            "What is deadbeefdeadbeefdeadbeefdeadbeef?",
+            "5",
+        ),
+    ],
+)
+def test_what_no_scenario_says_gets_a_reply_too(
+    told: str, asked: str, reply: str
+) -> None:
+    reader = full()
+    at(reader, 0, told)
+    assert at(reader, 1, asked) == reply
+
+
+def test_of_times_that_are_all_too_early_none_is_booked() -> None:
+    reader = full()
+    reader.reply("Please make no appointments for Ann Lee before 12:00.")
+    reader.accept(
+        "The dentist has these times free: 09:00, 10:30. Take the first that suits Ann Lee.",
+        "It is done.",
+    )
+    assert reader.reply("Hello.") == "Noted."
+
+
 @pytest.mark.slow
 def test_the_full_reader_needs_no_tokenizer() -> None:
     code = (
