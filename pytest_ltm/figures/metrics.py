@@ -80,7 +80,10 @@ class AgentMetrics(Struct, frozen=True):
         return texts
 
     def text(self, scenario: str, name: str) -> str:
-        """Return the mean as text: three digits up to one, one above; a star if some examples lack the measure."""
+        """Return the mean as text: one digit if any mean of the measure is above one, else three.
+
+        A star follows if some examples lack the measure.
+        """
         result = self.cells.get((scenario, name))
         # A blank aligns the digits with those of starred scenarios.
         if name not in self.partial:
@@ -91,9 +94,13 @@ class AgentMetrics(Struct, frozen=True):
             star = " "
         if result is None:
             return NOTHING + star
-        return (
-            f"{result.mean:.3f}" if abs(result.mean) <= 1 else f"{result.mean:,.1f}"
-        ) + star
+        is_share = all(
+            abs(cell.mean) <= 1
+            for (_, cell_name), cell in self.cells.items()
+            if cell_name == name
+        )
+        number = f"{result.mean:.3f}" if is_share else f"{result.mean:,.1f}"
+        return number + star
 
     @property
     def partial(self) -> frozenset[str]:

@@ -46,6 +46,25 @@ def test_means_are_over_the_examples_that_have_the_figure() -> None:
     assert [one.text("", name) for name in one.names] == ["0.500", "0.625*", "1,234.0"]
 
 
+def test_a_column_has_one_number_of_digits() -> None:
+    found = (ExampleMetric("needle_rank", 1.0), ExampleMetric("recall", 1.0))
+    late = (ExampleMetric("needle_rank", 4.25), ExampleMetric("recall", 0.5))
+    held = conversation("full", "2k", {"names": [1.0], "places": [1.0]})
+    names, places = held.scenarios
+    rows = (replace(names, metrics=found), replace(places, metrics=late))
+    (metrics,) = agent_metrics(run(replace(held, scenarios=rows)))
+
+    assert [metrics.text(row, "needle_rank") for row in ("names", "places", "")] == [
+        "1.0",
+        "4.2",
+        "2.6",
+    ]
+    assert [metrics.text(row, "recall") for row in ("names", "places")] == [
+        "1.000",
+        "0.500",
+    ]
+
+
 def test_the_table_names_scenarios_examples_and_figures() -> None:
     lines = [line.split() for line in metric_lines(two(), 80, color=False)]
 
