@@ -94,7 +94,6 @@ if TYPE_CHECKING:
         Score,
         Scoring,
         Unscored,
-        with_bounds,
     )
     from pytest_ltm._core.model.spec_files import spec_text
     from pytest_ltm._core.model.tokens import (
@@ -255,7 +254,6 @@ __all__ = [
     "token_counter",
     "upper_first",
     "usage_of",
-    "with_bounds",
     "word_stem",
 ]
 
@@ -283,7 +281,7 @@ __getattr__, __dir__ = lazy_exports(
         "model.schedule": "Finish JumpTime ResumeLane Start cannot_come_back",
         "model.score": (
             "Check Evaluator NO_ORACLE Replies SCORINGS Score Scoring "
-            "UNDECIDED Unscored with_bounds"
+            "UNDECIDED Unscored"
         ),
         "model.spec_files": "spec_text",
         "model.tokens": "APPROX TokenCounter load_encoding token_counter",

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from pytest_ltm.api.model import UNDECIDED, Score, Unscored, plain_words, with_bounds
+from pytest_ltm.api.model import UNDECIDED, Score, Unscored, plain_words
 from pytest_ltm.api.scenarios import (
     PROMPTS,
     Definition,
@@ -264,16 +264,16 @@ class LongMemEvalAnswer:
     ) -> dict[str, float]:
         """Return metrics in addition to the score, by name.
 
-        `right`: the verdict again, so that its mean over all questions is shown with those of the types; `abstention`:
-        the same for questions that cannot be answered. For `retrieved` ids, if there is evidence to find: recall_all
-        and ndcg_any at 5 and 10 of sessions and of turns, as published.
+        `right`: the verdict again, so that its mean over all questions is shown with those of the types; missing if
+        undecided, which no published figure counts as wrong. `abstention`: the same for questions that cannot be
+        answered. For `retrieved` ids, if there is evidence to find: recall_all and ndcg_any at 5 and 10 of sessions and
+        of turns, as published.
         """
         values = {}
-        score = with_bounds(verdict)
-        if isinstance(score, Score):
-            values["right"] = score.value
+        if isinstance(verdict, Score):
+            values["right"] = verdict.value
             if is_abstention(self._facts["id"]):
-                values["abstention"] = score.value
+                values["abstention"] = verdict.value
         if retrieved is not None and self._facts.get("wanted_turns"):
             every = retrieval_figures(
                 retrieved,

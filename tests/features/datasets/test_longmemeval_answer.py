@@ -114,6 +114,14 @@ def test_right_answers_and_abstentions_are_measures(tmp_path: Path) -> None:
     assert room.metrics(room(["This one."])) == {}
 
 
+def test_an_undecided_answer_is_in_no_figure_over_all_questions(tmp_path: Path) -> None:
+    kiln = answer(tmp_path, "kiln")
+    undecided = kiln(["Five kilns, three shelves."])
+
+    assert isinstance(undecided, Unscored)
+    assert kiln.metrics(undecided) == {}
+
+
 def test_what_was_retrieved_is_measured_where_there_is_something_to_find(
     tmp_path: Path,
 ) -> None:
