@@ -197,7 +197,7 @@ def _guessing_phrase(columns: Sequence[Column]) -> str:
     """Return the phrase for an agent that shows no memory in any column."""
     best = max(columns, key=_lead)
     floor = f"{best.floor / best.out_of:.0%} by guessing" if best.floor else ""
-    if _lead(best) <= 0:
+    if _lead(best) <= 0 and not best.is_open:
         where = f"{best.share} {_place_phrase(best)}".rstrip()
         return f"no better than guessing ({', '.join(filter(None, [where, floor]))})"
     return f"{_placed_share(best)}, not shown to be above guessing{f' ({floor})' if floor else ''}"

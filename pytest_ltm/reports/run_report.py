@@ -592,18 +592,14 @@ class Report:
         }
         if not missing:
             return []
-        few = ", ".join(
-            first_and_rest(
-                list(dict.fromkeys(scenario for _, scenario in missing)),
-                _NAMED,
-                "{:,} more",
-            )
-        )
+        # other plugins may have shuffled what was deselected
+        scenarios = sorted({scenario for _, scenario in missing})
+        few = ", ".join(first_and_rest(scenarios, _NAMED, "{:,} more"))
         total = sum(missing.values())
         many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
         explanation = "deselected (-k, -m or a plugin) and not played"
         return [
-            f"{many} {explanation}: {few}, so its scores do not compare with a full run"
+            f"{many} {explanation}: {few}, so these scores do not compare with a full run"
         ]
 
     def _note_timing(self, timing: _timings.Began | _timings.Ended) -> None:

@@ -120,6 +120,18 @@ def test_an_agent_that_earns_what_guessing_earns_is_no_better() -> None:
     )
 
 
+def test_what_lacks_scores_is_not_called_no_better_than_guessing() -> None:
+    changes = [{"upper": None}] * 10 + [{"upper": 1.0}] * 20
+    rows = [
+        played("a", 0.0, agent="bot", floor=0.1, example=str(number), **change)
+        for number, change in enumerate(changes)
+    ]
+
+    assert said(held(rows, agent_spec="bot:Bot")).startswith(
+        "bot: 0% to 67% at 2k, not shown to be above guessing (10% by guessing)"
+    )
+
+
 def test_it_says_how_far_above_guessing_an_agent_is() -> None:
     assert (
         said(at(2000, 0.25, examples=60, a=0.5))
