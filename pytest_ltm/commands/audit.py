@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pytest_ltm.api.storage import (
     ConfigurationError,
@@ -16,6 +14,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
 from pytest_ltm.commands.store_dump import dump_store, names_store
+from pytest_ltm.datasets.rows import values_within
 from pytest_ltm.lifecycle.audit.audit_report import (
     Audit,
     audit_record,
@@ -144,12 +143,6 @@ def read_retrieved(path: str) -> frozenset[str]:
 
     ConfigurationError if it is unreadable.
     """
-    return frozenset(_iter_texts(read_dump(Path(path)).rows))
-
-
-def _iter_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, (dict, list)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _iter_texts(part)
-    elif isinstance(value, (str, int)):
-        yield str(value)
+    rows = list(map(dict, read_dump(Path(path)).rows))
+    values = values_within(rows)
+    return frozenset(str(value) for value in values if isinstance(value, (str, int)))

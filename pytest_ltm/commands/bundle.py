@@ -46,6 +46,7 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output, add_run
+from pytest_ltm.datasets.rows import values_within
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.gate_rules import Rule, parse_limit_rule
@@ -349,8 +350,9 @@ class DataTexts:
         except ValueError:
             values = list(map(json.loads, filter(str.strip, text.splitlines())))
         lines: list[str] = []
-        for value in _texts_within(values):
-            lines.append(json.dumps(value, ensure_ascii=False)[1:-1])
+        for value in values_within(values):
+            if isinstance(value, str):
+                lines.append(json.dumps(value, ensure_ascii=False)[1:-1])
         self._text = "\n".join(lines)
 
     @cached_property
@@ -413,14 +415,6 @@ class DataTexts:
                 # check early: each of a million parts may stand for the whole data set
                 raise ValueError("it is larger than it says")
         return "".join(texts)
-
-
-def _texts_within(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts_within(part)
 
 
 # --- Reading a bundle

@@ -16,13 +16,11 @@ from pytest_ltm.api.storage import ConfigurationError, did_you_mean, pluralize
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the kind of list, and --expand."""
-    parser.add_argument("what", metavar="suites|scenarios|agents|commands")
+    parser.add_argument("what", metavar="|".join(LISTS))
     preset = (
         "with agents: print the file of a memory system's preset, to copy and change"
     )
-    parser.add_argument(
-        "--expand", metavar="PRESET", help=f"{preset}; prompts: what models are sent"
-    )
+    parser.add_argument("--expand", metavar="PRESET", help=preset)
 
 
 def list_bundled(arguments: Namespace) -> int:

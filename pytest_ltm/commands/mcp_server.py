@@ -107,10 +107,10 @@ class _Tools:
         run: a run ID or 'latest'. failed: only examples that did not pass. trial: only
         this one.
         """
-        words = [*["--failed"] * failed, f"--trial={trial}", self._place, "--", run]
-        text = await _answer(
-            ["-m", "pytest_ltm", "show", "--json", *words], _READING_SECONDS
-        )
+        words = ["-m", "pytest_ltm", "show", "--json", f"--trial={trial}", self._place]
+        if failed:
+            words.append("--failed")
+        text = await _answer([*words, "--", run], _READING_SECONDS)
         values = json.loads(text)
         # JSON cut in its middle is invalid, so whole examples are left out.
         room = (

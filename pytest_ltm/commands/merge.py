@@ -181,6 +181,7 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
                 "differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
             )
     by_place: dict[tuple[str, str], ConversationFolder] = {}
+    plan = folders[0].plan() if folders else {}
     for part in folders:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
@@ -198,7 +199,6 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
                 part,
                 plan_differences(first_plan, part_plan) or [changed_by_hand],
             )
-        plan = folders[0].plan()
         other_plan = part.plan()
         sentences: list[str] = []
         for name in MUST_BE_EQUAL if plan and other_plan else ():

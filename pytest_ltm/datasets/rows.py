@@ -27,6 +27,17 @@ T = TypeVar("T")
 _LARGEST = 10**100
 
 
+def values_within(value: Any) -> Iterator[Any]:
+    """Yield the values in a JSON value that are neither lists nor objects, at any depth."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from values_within(part)
+    else:
+        yield value
+
+
 def read_json_rows(
     path: Path, required: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -287,6 +287,7 @@ def _packed_rows(raw: bytes, path: Path) -> Iterator[tuple[str, str, Any]]:
 
 
 def _line_value(line: str) -> Any:
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -339,9 +340,8 @@ class _KnownQuestions:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise DatasetError(f"{path}: cannot be read: {reason}") from error
-        try:
-            value = json.loads(text)
-        except ValueError:
+        value = _line_value(text)
+        if isinstance(value, str):
             value = [_line_value(line) for line in text.splitlines() if line.strip()]
         names = (
             *_NAMES["id"],

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.commands.pytest_runs import play_run
+from pytest_ltm.figures.markdown import markdown_table
 
 # An example with the spec of its agent: labels may be shortened, specs never are.
 PlayedRow: TypeAlias = "tuple[str, ScenarioResult]"
@@ -82,7 +83,4 @@ def aligned_lines(table: Table) -> Iterator[str]:
 
 def markdown_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a table as Markdown."""
-    for number, row in enumerate(table):
-        yield f"| {' | '.join(row)} |"
-        if not number:
-            yield "|---" * len(row) + "|"
+    yield from markdown_table(table[0], table[1:]).splitlines()

@@ -47,7 +47,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     part_of,
 )
 from pytest_ltm.datasets.official import parse_phrase_rule
-from pytest_ltm.datasets.rows import check_size
+from pytest_ltm.datasets.rows import check_size, values_within
 
 
 class ForeignMessage(Foreign, frozen=True):
@@ -202,7 +202,7 @@ def _beam_question(
     turns: dict[int, str],
     counts: Counter[str],
 ) -> Question:
-    ids = list(dict.fromkeys(_ids_within(probe.source_chat_ids)))
+    ids = list(dict.fromkeys(values_within(probe.source_chat_ids or [])))
     unknown = [name for name in ids if name not in turns]
     counts["left out: evidence that the chat does not hold"] += len(unknown)
     golds = (getattr(probe, name) for name in _GOLD)
@@ -220,17 +220,6 @@ def _beam_question(
         never_told=kind == "abstention",
         evidence=() if kind == "abstention" else cited,
     )
-
-
-def _ids_within(value: Any) -> Iterator[Any]:
-    """Yield the ids in a list, in nested lists, or in a dictionary of lists."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for part in value:
-            yield from _ids_within(part)
-    elif isinstance(value, int | str):
-        yield value
 
 
 # --- HaluMem (arXiv 2511.03506): dated sessions of twenty users, each followed by

@@ -263,33 +263,7 @@ def run(arguments: Namespace) -> int:
     same window; with `--floors`, if a guess earns more than 0.05 above a floor.
     """
     if arguments.floors:
-        suite = arguments.suite or "standard"
-        chosen = _load_named_suite(suite)
-        table = [["scenario", "floor", "best guess", "which"]]
-        above = list[str]()
-        for entry in chosen.entries:
-            tell_progress(entry.name)
-            search = FloorSearch(entry)
-            points, policy = search.best()
-            table.append(
-                [
-                    entry.name,
-                    score_text(search.declared),
-                    score_text(points),
-                    clip_text(str(policy), _WIDE),
-                ]
-            )
-            if points > search.declared + MARGIN:
-                above.append(
-                    f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}"
-                )
-        print("\n".join([*aligned_lines(table), *above]))
-        if arguments.output is not None:
-            write_output(
-                arguments.output,
-                for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"),
-            )
-        return ABOVE if above else 0
+        return check_floors(arguments)
     specs = listed_specs(arguments.agents or SPECS)
     arguments.far = arguments.far or ("" if arguments.agents else "120k")
     twins = [padded_spec(spec) for spec in specs]
@@ -320,6 +294,28 @@ def run(arguments: Namespace) -> int:
             content = "\n".join(cheat_markdown(result))
         write_output(arguments.output, for_file(content + "\n"))
     return ABOVE if result.broken_limits else 0
+
+
+def check_floors(arguments: Namespace) -> int:
+    """Compare the best guess in each scenario of a suite with its floor; return the exit status."""
+    table = [["scenario", "floor", "best guess", "which"]]
+    above = list[str]()
+    for entry in _load_named_suite(arguments.suite or "standard").entries:
+        tell_progress(entry.name)
+        search = FloorSearch(entry)
+        points, policy = search.best()
+        floor = score_text(search.declared)
+        guess = score_text(points)
+        table.append([entry.name, floor, guess, clip_text(str(policy), _WIDE)])
+        if points > search.declared + MARGIN:
+            above.append(
+                f"- {entry.name}: guessing earns {guess}, its floor is {floor}"
+            )
+    print("\n".join([*aligned_lines(table), *above]))
+    if arguments.output is not None:
+        text = "\n".join([*markdown_lines(table), "", *above])
+        write_output(arguments.output, for_file(text + "\n"))
+    return ABOVE if above else 0
 
 
 def play_lessons(suite: str, folder: Path) -> list[str]:

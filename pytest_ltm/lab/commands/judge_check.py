@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -73,25 +73,23 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     """Load the answers of a file in order; DefinitionError names the line of a fault."""
     top = _yaml.load_yaml(path)
     fields = top.mapping(("version", "questions", "jokes"))
-    result = []
+    result: list[Labelled] = []
     for group in _items_of(fields, "questions"):
         parts = group.mapping(
             ("question", "reference", *_QUESTION), required=("question", "reference")
         )
         question = parts["question"].text()
         reference = parts["reference"].text()
-        for kind, answer in _answers_of_kinds(parts, _QUESTION):
-            inquiry = PROMPTS["answer"].inquiry(
-                question=question, reference=reference, answer=answer
-            )
-            result.append(Labelled(kind, answer, question, inquiry))
+        inquiry = partial(
+            PROMPTS["answer"].inquiry, question=question, reference=reference
+        )
+        result += _label_answers(parts, question, inquiry)
     for group in _items_of(fields, "jokes"):
         parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
         joke = parts["joke"].text()
         jokes = "\n".join(f"- {text}" for text in (*parts["others"].texts(), joke))
-        for kind, answer in _answers_of_kinds(parts, _JOKE):
-            inquiry = PROMPTS["jokes"].inquiry(jokes=jokes, joke=joke, answer=answer)
-            result.append(Labelled(kind, answer, joke, inquiry))
+        inquiry = partial(PROMPTS["jokes"].inquiry, jokes=jokes, joke=joke)
+        result += _label_answers(parts, joke, inquiry)
     if {member.should_pass for member in result} != {True, False}:
         raise top.fault(
             "it needs answers to be passed and answers to be failed, of at least one question or joke."
@@ -99,13 +97,14 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     return tuple(result)
 
 
-def _answers_of_kinds(
-    parts: Mapping[str, Field], kinds: Iterable[str]
-) -> Iterator[tuple[str, str]]:
-    for kind in kinds:
+def _label_answers(
+    parts: Mapping[str, Field], subject: str, inquiry: Callable[..., Inquiry]
+) -> Iterator[Labelled]:
+    """Yield the answers about one subject; `inquiry` asks the judge about an `answer`."""
+    for kind in KINDS:
         if kind in parts:
             for answer in parts[kind].texts():
-                yield kind, answer
+                yield Labelled(kind, answer, subject, inquiry(answer=answer))
 
 
 def _items_of(fields: Mapping[str, Field], name: str) -> Sequence[Field]:

@@ -316,8 +316,8 @@ def longmemeval_sessions(path: Path) -> Iterator[_Session]:
             cited = kinds if holds_evidence(session, record) else ()
             turns = []
             for turn in session.turns:
-                kinds_of_turn = kinds * bool(turn.has_answer)
-                turns.append((turn.content, f"{turn.role}, {{}}", kinds_of_turn))
+                turn_kinds: tuple[str, ...] = kinds if turn.has_answer else ()
+                turns.append((turn.content, f"{turn.role}, {{}}", turn_kinds))
             yield record.id, cited, turns
 
 

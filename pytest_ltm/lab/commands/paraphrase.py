@@ -26,6 +26,7 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
+from pytest_ltm.datasets.rows import values_within
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.lab.author import (
     AUTHORS,
@@ -301,10 +302,7 @@ def distinctive_stems(text: str) -> frozenset[str]:
 
 
 def _json_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in JSON values, except field names."""
-    if isinstance(value, str) and any(map(str.isalnum, value)):
-        yield value
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        yield from chain.from_iterable(map(_json_texts, value))
+    """Yield all texts in JSON values, except field names and signs."""
+    for part in values_within(value):
+        if isinstance(part, str) and any(map(str.isalnum, part)):
+            yield part

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +19,7 @@ from pytest_ltm import evaluators
 from pytest_ltm.api.model import Score, evidence_snippet
 from pytest_ltm.api.storage import DatasetError, did_you_mean, lazy_pattern, load_yaml
 from pytest_ltm.commands.arguments import add_flags, add_json
-from pytest_ltm.datasets.rows import read_json_rows
+from pytest_ltm.datasets.rows import read_json_rows, values_within
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm.language.rulings.gold import Ruling
@@ -372,9 +371,11 @@ _RECALLED = 6
 
 def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _rule_row(row)[:2]
-    texts = filter(None, _texts(row.get("args", row.get("answer"))))
-    facts = [f"I told you that it is {text}." for text in islice(texts, _RECALLED)]
-    recalled = " ".join(facts)
+    facts = []
+    for value in values_within(row.get("args", row.get("answer"))):
+        if value and isinstance(value, str):
+            facts.append(f"I told you that it is {value}.")
+    recalled = " ".join(facts[:_RECALLED])
     for name, template in dress_templates().items():
         dress = partial(
             dress_up,
@@ -386,15 +387,6 @@ def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
         report.dressed += 1
         if outcome != plain:
             report.changes.append(ChangedVerdict(row["id"], name, plain, outcome))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
-    elif isinstance(value, list):
-        yield from chain.from_iterable(map(_texts, value))
 
 
 # --- Replies to scenarios.

@@ -22,6 +22,7 @@ from pytest_ltm.lab.longmemeval.session_text import (
     ItemSeries,
     Made,
     Never,
+    Subject,
     Taste,
     Update,
     all_of,
@@ -242,6 +243,14 @@ def _never_told(
     )
 
 
+def _told_in_passing(
+    rng: Random, row: Subject, say: Sequence[str], at: datetime, **values: object
+) -> EvidenceSession:
+    """Return a session in which the user mentions values of a subject in one of some sentences."""
+    text = fill_values(rng.choice(say), **values)
+    return EvidenceSession(at, row.theme, Aside(text, row.nod))
+
+
 def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     """Return a question about something that the user mentioned once."""
     (day,) = days_of_may(rng, 1)
@@ -249,9 +258,7 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     value_text = row.shown.format(v=value)
     question = "" if abstains else rng.choice(row.ask)
     asked_at = end_of_may(rng)
-    evidence_session = EvidenceSession(
-        day, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod)
-    )
+    evidence_session = _told_in_passing(rng, row, row.say, day, v=value)
     world = (WorldFact(day, row.key, value_text),)
     query = WorldQuery("value", (row.key,))
     needle = Needle(
@@ -329,8 +336,9 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     evidence_sessions = []
     world = []
     for day, item, value in zip(dates, items, values, strict=True):
-        text = fill_values(rng.choice(row.say), item=item, v=value)
-        evidence_sessions.append(EvidenceSession(day, row.theme, Aside(text, row.nod)))
+        evidence_sessions.append(
+            _told_in_passing(rng, row, row.say, day, item=item, v=value)
+        )
         world.append(WorldFact(day, row.key, str(value)))
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
     if row.unit == "$":
@@ -362,16 +370,8 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
     sessions = (
-        EvidenceSession(
-            old_at,
-            row.theme,
-            Aside(fill_values(rng.choice(row.old), v=row.values[first]), row.nod),
-        ),
-        EvidenceSession(
-            new_at,
-            row.theme,
-            Aside(fill_values(rng.choice(row.new), v=row.values[second]), row.nod),
-        ),
+        _told_in_passing(rng, row, row.old, old_at, v=row.values[first]),
+        _told_in_passing(rng, row, row.new, new_at, v=row.values[second]),
     )
     world = (
         WorldFact(old_at, row.key, values[0]),

@@ -88,15 +88,15 @@ def read_recording(path: Path) -> Recording:
     """Read the recording in a file; ConfigurationError if it is not one."""
     try:
         header, *lines = read_regular(path).decode().splitlines()
-        is_recording = json.loads(header).get("format") == FORMAT
-        replies = [ModelReply(**json.loads(line)) for line in lines * is_recording]
+        form = json.loads(header).get("format")
+        replies = [ModelReply(**json.loads(line)) for line in lines]
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not a recording of a model: {error}. Make one with --record"
         ) from None
-    if not is_recording:
+    if form != FORMAT:
         raise ConfigurationError(
             f"{path} is not a recording of a model: its first line does not say {FORMAT!r}. Make one with --record"
         )

@@ -93,6 +93,16 @@ def test_an_unknown_list_is_one_sentence_with_the_cure_and_status_2(
     assert "no list 'scenario'. Did you mean 'scenarios'?" in shown
 
 
+def test_the_help_of_lists_names_those_that_exist(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["list", "--help"])
+    shown = capsys.readouterr().out
+    assert "suites|scenarios|agents|commands" in shown
+    assert "prompts" not in shown
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_a_help_of_its_own(

@@ -177,7 +177,7 @@ def test_it_is_written_as_text_as_markdown_and_as_json(two: Attack) -> None:
     )
     assert "dump                     1.00       1.00" in text
     assert "| dump | 1.00 | 1.00 |" in page
-    assert page[1] == "|---|---|---|"
+    assert page[1] == "| --- | ---: | ---: |"
     assert text[-2:] == page[-2:] == ["1 find:", f"- {data['finds'][0]}"]
     assert {
         cell["agent"]: cell["above"]

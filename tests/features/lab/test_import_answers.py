@@ -220,6 +220,14 @@ def test_a_question_without_an_answer_may_say_so_by_its_type(tmp_path: Path) -> 
     assert [answer.ruling.verdict for answer in answers] == ["yes", "no"]
 
 
+def test_a_data_set_that_nests_without_end_knows_no_question(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 5000, encoding="utf-8")
+    (tmp_path / "answers.json").write_text(json.dumps([ROW]), encoding="utf-8")
+    files = [tmp_path / "answers.json"]
+    published = read_published_answers(files, tmp_path / "deep.json")
+    assert [answer.gold for answer in published.answers] == [GOLD]
+
+
 def test_a_file_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

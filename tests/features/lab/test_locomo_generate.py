@@ -381,7 +381,12 @@ def test_a_graph_that_no_longer_holds_is_refused_with_its_place(
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("{", "cannot be continued"), ("[3]", "is not a list of event graphs")],
+    [
+        ("{", "cannot be continued"),
+        ("[" * 5000, "cannot be continued"),
+        ("[3]", "is not a list of event graphs"),
+    ],
+    ids=["torn", "deep", "numbers"],
 )
 def test_a_file_that_is_not_of_graphs_is_left_alone(
     tmp_path: Path, capsys: Capture, text: str, why: str

@@ -246,7 +246,11 @@ def test_recording_and_replaying_at_once_is_refused(
     assert "--record and --replay: give one of them" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "not JSON", '{"format": "card"}\n{}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "not JSON", '{"format": "card"}\n{}', '{"format": 1}', "[" * 5000],
+    ids=lambda text: text[:20],
+)
 def test_a_file_that_is_no_recording_is_refused(
     folder: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
