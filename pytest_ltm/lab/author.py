@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from random import Random
 from string import Template
@@ -98,17 +98,15 @@ def author_session(spec: str) -> Iterator[AskedModel]:
 
         def ask(prompt: str) -> str:
             # a new agent per prompt, which must not remember the previous one
-            speaker = AgentCaller(
+            caller = AgentCaller(
                 source.make(),
                 timeout=_SECONDS,
                 name=source.spec,
                 owned=source.owned,
                 retries=_retries(),
             )
-            try:
-                return speaker.ask(prompt).text
-            finally:
-                speaker.close()
+            with closing(caller):
+                return caller.ask(prompt).text
 
         yield AskedModel(spec, ask)
         return

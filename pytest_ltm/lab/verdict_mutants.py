@@ -48,6 +48,14 @@ def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
             yield mutation, [part.format(**values) for part in text]
 
 
+def _fill_with_rivals(
+    name: str, gold: str, rivals: Sequence[str], separator: str = ", ", **values: str
+) -> Iterator[Replies]:
+    """Yield the templates filled in with a right answer, a wrong one, and a list of all of them."""
+    listed = separator.join([*rivals, gold])
+    return _fill_templates(name, gold=gold, other=rivals[0], listed=listed, **values)
+
+
 def _fill_each(
     name: str, questions: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, list[str]]]:
@@ -205,13 +213,8 @@ def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_colours = _wrong_candidates(gold, _COLOURS)
-    listed = ", ".join([*wrong_colours, gold])
-    return _fill_templates(
-        "NamesColour",
-        gold=gold,
-        other=wrong_colours[0],
-        another=wrong_colours[1],
-        listed=listed,
+    return _fill_with_rivals(
+        "NamesColour", gold, wrong_colours, another=wrong_colours[1]
     )
 
 
@@ -219,28 +222,15 @@ def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_names = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
-    return _fill_templates(
-        "NamesUser",
-        gold=gold,
-        other=wrong_names[0],
-        listed=", ".join([*wrong_names, gold]),
-    )
+    return _fill_with_rivals("NamesUser", gold, wrong_names)
 
 
 @_makes("RecallsJoke")
 def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    gold = args["joke"]
-    other_jokes = args["others"]
-    if other_jokes:
-        wrong_joke = other_jokes[0]
-    else:
-        wrong_joke = "A horse walks into a bar. The barman asks why the long face."
-    return _fill_templates(
-        "RecallsJoke",
-        gold=gold,
-        other=wrong_joke,
-        listed="\n".join([*other_jokes, gold]),
-    )
+    wrong_jokes = args["others"] or [
+        "A horse walks into a bar. The barman asks why the long face."
+    ]
+    return _fill_with_rivals("RecallsJoke", args["joke"], wrong_jokes, separator="\n")
 
 
 def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:

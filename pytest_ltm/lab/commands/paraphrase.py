@@ -8,7 +8,7 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -86,7 +86,8 @@ def paraphrase_suite(arguments: Namespace) -> int:
         "model": arguments.model,
         "solvers": solvers,
     }
-    _claim_folder(arguments.output, header)
+    output: Path = arguments.output
+    _claim_folder(output, header)
     options = [
         f"--ltm-suite={arguments.suite}",
         f"--ltm-span={arguments.span}",
@@ -102,54 +103,53 @@ def paraphrase_suite(arguments: Namespace) -> int:
             raise ConfigurationError(
                 f"{arguments.suite}: {' and '.join(solvers)} find no gold that could be checked again"
             )
-        with author_session(arguments.model) as model:
-            for place, path in sources.items():
-                target = arguments.output / f"{place}{_ENDING}"
-                if not target.exists():
-                    # existing files were written before the command was interrupted
-                    target.parent.mkdir(exist_ok=True)
-                    write_whole(
-                        target,
-                        format_json(
-                            reword_definition(read_json(path).value, model, place)
-                        ).encode(),
-                    )
-            print(model.cost, file=sys.stderr)
-        hashes = {place: _hash_file(path) for place, path in sources.items()}
-        solutions = _play_solvers(
-            solvers,
-            [f"--ltm-definitions={arguments.output.resolve()}", *options],
-            folder / "other",
-        )
+        _reword_files(sources, arguments.model, output)
+        digests = {place: _hash_file(path) for place, path in sources.items()}
+        words = [f"--ltm-definitions={output.resolve()}", *options]
+        solutions = _play_solvers(solvers, words, folder / "other")
     checked_by = {}
-    wrong = {}
+    unchecked = {}
     for place in sources:
         specs = [spec for spec in able[place].by if spec in solutions[place].by]
         if specs:
             checked_by[place] = specs[0]
         else:
-            wrong[place] = _why_unchecked(able[place], solutions[place])
-    dropped = {} if arguments.keep_unchecked else wrong
-    for place in dropped:
-        (arguments.output / f"{place}{_ENDING}").unlink()
-    digests = {place: hashes[place] for place in hashes if place not in dropped}
-    unchecked = {place: wrong[place] for place in wrong if place in digests}
+            unchecked[place] = _why_unchecked(able[place], solutions[place])
+    dropped = {place: _UNREAD for place in able if place not in sources}
+    if not arguments.keep_unchecked:
+        for place in unchecked:
+            (output / f"{place}{_ENDING}").unlink()
+            del digests[place]
+        dropped = unchecked | dropped
+        unchecked = {}
     fields = {
         **header,
         "made": wall_time().isoformat(timespec="seconds"),
         "sources": digests,
         "checked by": checked_by,
         "unchecked": unchecked,
-        "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
+        "dropped": dropped,
     }
-    write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
+    write_whole(output / PROVENANCE, format_json(fields).encode())
     counts = f"{pluralize(len(digests), 'definition')} in other words"
-    if fields["unchecked"]:
-        counts += f", {len(fields['unchecked'])} of them unchecked"
-    print(f"{arguments.output}: {counts}, {len(fields['dropped'])} dropped")
-    for place, reason in (fields["unchecked"] | fields["dropped"]).items():
+    if unchecked:
+        counts += f", {len(unchecked)} of them unchecked"
+    print(f"{output}: {counts}, {len(dropped)} dropped")
+    for place, reason in (unchecked | dropped).items():
         print(f"  {place}: {reason}")
     return not digests
+
+
+def _reword_files(sources: Mapping[str, Path], spec: str, output: Path) -> None:
+    """Write definitions reworded by a model; those that an interrupted command wrote are kept."""
+    with author_session(spec) as model:
+        for place, path in sources.items():
+            target = output / f"{place}{_ENDING}"
+            if not target.exists():
+                target.parent.mkdir(exist_ok=True)
+                definition = reword_definition(read_json(path).value, model, place)
+                write_whole(target, format_json(definition).encode())
+        print(model.cost, file=sys.stderr)
 
 
 def _definition_files(folder: Path) -> dict[str, Path]:
