@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
@@ -11,6 +10,7 @@ from typing import Any
 
 from pytest_ltm.agents.project import Project
 from pytest_ltm.agents.project_choice import choose_candidate
+from pytest_ltm.api.scenarios import parse_token_limit
 from pytest_ltm.api.storage import ConfigurationError
 
 LATEST = "latest"
@@ -208,20 +208,14 @@ def positive_integer(text: str) -> int:
     return int(text)
 
 
-_TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
-
-
 def token_count(text: str) -> int:
     """Parse a number of tokens, such as 8000, 115k or 1.5m."""
-    tokens = 0
-    amount = _TOKENS.fullmatch(text)
-    if amount:
-        factor = {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()]
-        tokens = round(float(amount[1]) * factor)
-    if tokens < 1:
-        raise ArgumentTypeError(
-            f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}"
-        )
+    try:
+        tokens = parse_token_limit(text)
+    except ConfigurationError as error:
+        raise ArgumentTypeError(str(error)) from None
+    if not tokens:
+        raise ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
     return tokens
 
 

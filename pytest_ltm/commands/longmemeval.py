@@ -39,6 +39,7 @@ from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.judges.judge_registry import judge_session
 from pytest_ltm.language.rulings.gold import Ruling
 
@@ -288,16 +289,14 @@ def _choose_conversations(
     run: LoadedRun, arguments: Namespace
 ) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError if the choice is ambiguous."""
-    agent = _only_name(
-        "--agent",
-        arguments.agent,
-        dict.fromkeys(conversation.result.agent for conversation in run.conversations),
+    by_agent = group_by(
+        run.conversations, lambda conversation: conversation.result.agent
     )
-    by_trial: dict[str, list[ConversationFolder]] = {}
-    for conversation in run.conversations:
-        if conversation.result.agent == agent:
-            trial = conversation.result.name.planned_name.trial
-            by_trial.setdefault(trial, []).append(conversation)
+    agent = _only_name("--agent", arguments.agent, by_agent)
+    by_trial = group_by(
+        by_agent[agent],
+        lambda conversation: conversation.result.name.planned_name.trial,
+    )
     return by_trial[_only_name("--trial", arguments.trial, by_trial)]
 
 

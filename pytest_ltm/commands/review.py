@@ -32,7 +32,7 @@ from pytest_ltm.commands.arguments import (
     positive_integer,
 )
 from pytest_ltm.figures.run_loading import results_in
-from pytest_ltm.figures.text import clip_text, score_text, text_of, verdict_text
+from pytest_ltm.figures.text import clip_text, score_text, verdict_text
 from pytest_ltm.gate.changes import GateSide, one_agent
 from pytest_ltm.gate.sides import find_side
 from pytest_ltm.judges.by_rules import RulesJudge
@@ -149,12 +149,6 @@ class Case(Struct, frozen=True, kw_only=True):
     """The "expected" and "parameters" of its definition; empty without a plan."""
     why: tuple[Why, ...] = ()
     """The reasons to look at its verdict; empty if there are none."""
-
-    @property
-    def expected(self) -> str:
-        """The right answers by its definition, as text; "" if it has none."""
-        answer = self.definition.get("expected")
-        return "" if answer is None else text_of(answer)
 
 
 class Cases(Struct, frozen=True, kw_only=True, dict=True):

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import paint_text
 from pytest_ltm.figures.text import NOTHING, clip_text, verdict_text, wrap_text
+from pytest_ltm.reports.html.details import plan_definitions
 from pytest_ltm.reports.verification import DIFFERS, read_marked_run
 
 # The format of `show --json` (docs/coding-agents.md). Fields may be added; removing one
@@ -101,27 +102,13 @@ def _read_chat(run: LoadedRun, row: ScenarioResult) -> ExampleChat:
         folder for folder in run.conversations if row in folder.result.scenarios
     )
     record = folder.record()
+    definition = plan_definitions(folder.plan()).get(row.id)
     return ExampleChat(
         result=row,
         record=record,
-        expected=_expected_answers(folder.plan(), row.id),
+        expected=definition.get("expected") if isinstance(definition, dict) else None,
         damage="" if record else folder.damage(),
     )
-
-
-def _expected_answers(plan: Mapping[str, Any], example_id: str) -> object:
-    """Return the right answers in the plan; None if it is damaged or has none."""
-    examples = plan.get("examples")
-    if not isinstance(examples, list):
-        return None
-    for example in examples:
-        if not isinstance(example, dict):
-            continue
-        definition = example.get("definition")
-        is_meant = f"{example.get('scenario')}/{example.get('example')}" == example_id
-        if is_meant and isinstance(definition, dict):
-            return definition.get("expected")
-    return None
 
 
 # --- All examples

@@ -228,7 +228,7 @@ def number_of(noun: str) -> Callable[[str], int | None]:
 
 def parse_token_limit(text: str) -> int | None:
     """Parse a number of tokens; None for an empty text."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*([km]?)\s*", text, re.IGNORECASE)
     if text and match is None:
         raise ConfigurationError(
             f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
@@ -44,6 +43,7 @@ from pytest_ltm.commands.arguments import (
     add_pytest_options,
 )
 from pytest_ltm.datasets.suite_file import load_suite
+from pytest_ltm.figures.statistics.paired_comparison import binomial_below
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, score_text
 from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, list_items, skipped_window
@@ -398,13 +398,9 @@ class CheatCell(Struct, frozen=True, kw_only=True):
             return False
         if not self.floor or set(self.marks) - {0.0, 1.0}:
             return True
-        of = len(self.marks)
-        least = round(sum(self.marks))
-        chance = self.floor
-        upper_tail = []
-        for k in range(least, of + 1):
-            upper_tail.append(math.comb(of, k) * chance**k * (1 - chance) ** (of - k))
-        return sum(upper_tail) < CHANCE_LEVEL
+        # at least this many hits by chance: at most so many misses
+        misses = len(self.marks) - round(sum(self.marks))
+        return binomial_below(misses, len(self.marks), 1 - self.floor) < CHANCE_LEVEL
 
     @property
     def points_above_floor(self) -> float:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm.api.model import token_counter
-from pytest_ltm.api.storage import DatasetError, read_regular
-from pytest_ltm.api.storage import pluralize as counted_of
+from pytest_ltm.api.storage import DatasetError, pluralize, read_regular
 from pytest_ltm.commands.arguments import (
     add_flags,
     add_option,
@@ -143,9 +142,7 @@ def generate_longmemeval(arguments: Namespace) -> int:
                     records.append(write_record(needle, seed, model, writes))
                 write_histories(arguments.output, records)
             sys.stderr.write(f"{model.cost}\n")
-        sys.stdout.write(
-            f"{arguments.output}: {counted_of(len(records), 'question')}\n"
-        )
+        sys.stdout.write(f"{arguments.output}: {pluralize(len(records), 'question')}\n")
         return 0
     if arguments.curate:
         raise DatasetError(
@@ -183,6 +180,6 @@ def _write_histories(
     )
     number, size = write_histories(arguments.output, histories)
     sys.stdout.write(
-        f"{arguments.output}: {number} question{'s' if number != 1 else ''}, {size / 1e6:,.1f} MB\n"
+        f"{arguments.output}: {pluralize(number, 'question')}, {size / 1e6:,.1f} MB\n"
     )
     return 0

@@ -182,7 +182,7 @@ def test_a_run_without_results_is_refused_and_a_damaged_plan_is_none(
         read_cases(tmp_path)
     path = run_of(tmp_path, played())
     (path / "full~2k~0" / "plan.json").write_text("{")
-    assert read_cases(path).cases[0].expected == ""
+    assert read_cases(path).cases[0].definition == {}
 
 
 def _note_event(

@@ -89,6 +89,7 @@ def test_a_sample_is_drawn_by_the_seed(tmp_path: Path) -> None:
             "soon",
             "expected a number of tokens such as 2000, 8k or 1.5m, got 'soon'",
         ),
+        ("after", "9" * 400, "expected a number of tokens such as 2000, 8k or 1.5m"),
         ("judge", "some", "not one of rest, all"),
     ],
 )

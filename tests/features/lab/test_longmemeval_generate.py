@@ -368,7 +368,7 @@ def test_without_a_length_a_history_is_the_evidence_alone(tmp_path: Path) -> Non
     [
         (
             ["--tokens", "many"],
-            "expected a number of tokens such as 8000, 115k or 1.5m, got 'many'",
+            "expected a number of tokens such as 2000, 8k or 1.5m, got 'many'",
         ),
         (["--tokens", "0"], "got '0'"),
         (["--sessions", "0"], "expected a number of at least 1, got '0'"),
