@@ -239,9 +239,7 @@ class AgentCaller:
             partial(self._accept, told), f"{message}\n{reply}", told=told
         )
         # A reported usage of zero counts as none, so that none is recorded.
-        if took.usage is not None and not took.usage.total:
-            return replace(took, usage=None)
-        return took
+        return _without_zero(took)
 
     def _tell_embedded(self, message: str, reply: str) -> Reply:
         """Tell an agent of ours, whose code needs no protection and reports nothing."""
@@ -477,9 +475,7 @@ class AgentCaller:
         )
         # A server that reports zero usage for an exchange is not replaced by an
         # estimate.
-        if took.usage is not None and not took.usage.total:
-            return replace(took, usage=None)
-        return took
+        return _without_zero(took)
 
     def _persist(
         self,
@@ -625,6 +621,13 @@ def _name_of(agent: object) -> str:
     if inherits(name, str):
         return str.__str__(name)
     return class_name(agent)
+
+
+def _without_zero(reply: Reply) -> Reply:
+    """Return a reply without a usage of zero."""
+    if reply.usage is not None and not reply.usage.total:
+        return replace(reply, usage=None)
+    return reply
 
 
 def join_turns(turns: Sequence[Reply]) -> Reply:

@@ -521,7 +521,13 @@ class TimedChatAgent(ChatAgent):
 # --- Parse specs of chat models and their parameters; every error is reported before a
 # run begins.
 
-_OWN = ("system", "context", "tokenizer", "images")
+_READERS: Mapping[str, Callable[[Field], Any]] = {
+    "system": Field.text,
+    "context": Field.tokens,
+    "tokenizer": Field.text,
+    "images": Field.boolean,
+}
+_OWN = tuple(_READERS)
 
 
 def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
@@ -565,11 +571,14 @@ def _source(
 
 
 def _read_context(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
-    present = {name: field for name, field in fields.items() if field.value is not None}
-    tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
-    token_counter(tokenizer)  # an unknown one is reported now
-    images = "images" in present and present["images"].boolean()
-    if images and not sees:
+    values: dict[str, Any] = {}
+    for name, read in _READERS.items():
+        if name in fields and fields[name].value is not None:
+            values[name] = read(fields[name])
+    token_counter(values.get("tokenizer", ENCODING))  # an unknown one is reported now
+    if not values.get("images"):
+        values["images"] = None
+    elif not sees:
         kinds = []
         for kind in providers.provider_names():
             if providers.provider_of(kind).takes_images:
@@ -578,10 +587,4 @@ def _read_context(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
         raise AgentError(
             f"only {seeing} takes images. Leave images out: captions are sent instead"
         )
-    return FixedContext(
-        system=present["system"].text() if "system" in present else None,
-        context=present["context"].tokens() if "context" in present else None,
-        tokenizer=tokenizer,
-        images=images or None,
-        reading=current_reading(),
-    )
+    return FixedContext(**values, reading=current_reading())

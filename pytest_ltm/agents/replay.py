@@ -271,6 +271,16 @@ _MOST = 4096
 _SHOWN = 200
 
 
+class _Recorded(Struct, frozen=True):
+    """A message of the recording, and what came of it."""
+
+    number: int
+    by: str
+    text: str
+    answer: events.ReplyReceived | events.Fault | None
+    """None: the recording ends with the message."""
+
+
 class JournalReplay(Announced):
     """Gives the replies in one of our journals; a message that it lacks is a fault with a diff."""
 
@@ -285,24 +295,20 @@ class JournalReplay(Announced):
                 capabilities = frozenset(agent.capabilities)
                 self.max_message_tokens = agent.max_message_tokens or _MOST
         self._configuration = {"replayed": fingerprint, "journal": digest}
-        messages = record.messages.values()
-        self._messages = [(message.by, message.text) for message in messages]
-        """Speaker and text of each message, in order."""
+        self._messages: list[_Recorded] = []
         self._fillers = set()
         self._compactions = []
-        for message in messages:
+        self._places: dict[tuple[str, str], list[int]] = {}
+        """The places of the messages of a speaker with a text."""
+        for place, (number, message) in enumerate(record.messages.items()):
+            answer = record.replies.get(number) or record.faults.get(number)
+            recorded = _Recorded(number, message.by, message.text, answer)
+            self._messages.append(recorded)
+            self._places.setdefault((message.by, message.text), []).append(place)
             if message.kind == "filler":
                 self._fillers.add(message.text)
             elif message.kind == "compact":
                 self._compactions.append(message.text)
-        self._numbers = list(record.messages)
-        self._answers = []
-        for number in record.messages:
-            answer = record.replies.get(number) or record.faults.get(number)
-            self._answers.append(answer)
-        self._places: dict[tuple[str, str], list[int]] = {}
-        for place, by_and_text in enumerate(self._messages):
-            self._places.setdefault(by_and_text, []).append(place)
         self._speaker = ""
         # A number, not a set, because it is saved with every reply.
         self._message_bits = 0
@@ -352,7 +358,7 @@ class JournalReplay(Announced):
             raise AgentFault(self._why_not(recorded))
         self._message_bits |= 1 << place
         self._last = self._unshown = place
-        answer = self._answers[place]
+        answer = self._messages[place].answer
         if answer is None:
             raise AgentFault("the recording ends with this message, without a reply")
         if isinstance(answer, events.Fault):
@@ -375,7 +381,7 @@ class JournalReplay(Announced):
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
         reply = self._reply(message, user)
-        recorded = self._answers[self._last]
+        recorded = self._messages[self._last].answer
         if tools is not None and isinstance(recorded, events.ReplyReceived):
             tools.replay(recorded.calls)
         return reply
@@ -391,14 +397,14 @@ class JournalReplay(Announced):
 
     def _retrieved(self) -> list[str]:
         """Return the retrieved texts of the recorded reply; truncated texts still contain their needles."""
-        answer = self._answers[self._last]
+        answer = self._messages[self._last].answer
         if not isinstance(answer, events.ReplyReceived):
             return []
+        recorded_texts = {message.number: message.text for message in self._messages}
         needles: dict[int, list[str]] = {}
         for number, rank in answer.places:
-            if number in self._numbers:
-                _, message = self._messages[self._numbers.index(number)]
-                needles.setdefault(rank, []).append(message)
+            if number in recorded_texts:
+                needles.setdefault(rank, []).append(recorded_texts[number])
         texts = []
         for rank, text in enumerate(answer.retrieved or (), start=1):
             if is_cut(text):
@@ -411,7 +417,7 @@ class JournalReplay(Announced):
         """Return the memory operations up to the recorded reply, as far as they are recorded in full."""
         place = self._unshown
         self._unshown = None
-        answer = None if place is None else self._answers[place]
+        answer = None if place is None else self._messages[place].answer
         operations = answer.memory if isinstance(answer, events.ReplyReceived) else ()
         written: list[tuple[str, str, str | None]] = []
         for operation in operations:
@@ -421,16 +427,14 @@ class JournalReplay(Announced):
 
     def _in_context(self) -> list[str]:
         """Return the speaker's earlier messages, except those recorded as retrieved."""
-        answer = self._answers[self._last]
-        (speaker, _) = self._messages[self._last]
-        if not isinstance(answer, events.ReplyReceived):
+        last = self._messages[self._last]
+        if not isinstance(last.answer, events.ReplyReceived):
             return []
-        retrieved = {number for number, _ in answer.places}
-        earlier = zip(self._numbers[: self._last], self._messages, strict=False)
+        retrieved = {number for number, _ in last.answer.places}
         texts = []
-        for number, (by, text) in earlier:
-            if by == speaker and number not in retrieved:
-                texts.append(text)
+        for earlier in self._messages[: self._last]:
+            if earlier.by == last.by and earlier.number not in retrieved:
+                texts.append(earlier.text)
         return texts
 
     def _reset(self) -> None:
@@ -440,7 +444,8 @@ class JournalReplay(Announced):
         speaker = f" of {self._speaker}" if self._speaker else ""
         if (self._speaker, text) in self._places:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{speaker}. {WAY_OUT}"
-        near = nearest_message(self._messages, self._speaker, text)
+        messages = [(message.by, message.text) for message in self._messages]
+        near = nearest_message(messages, self._speaker, text)
         diff = "Nothing is recorded"
         if near is not None:
             diff = (

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import quantiles
 
 from pytest_ltm.api.storage import ConfigurationError, pluralize, stopwatch_seconds
 
@@ -17,7 +16,7 @@ LIMIT = 120.0
 _SHORTEST = 0.005
 _LONGEST = 0.5
 _SHARE = 0.02
-_POINTS = (50, 95, 99)
+_SHARES = (0.5, 0.95, 0.99)
 _HOUR = 3600.0
 
 
@@ -91,10 +90,11 @@ def percentiles(values: Sequence[float]) -> str:
     """Return the 50th, 95th and 99th percentile, written `0.001/0.002/0.002`."""
     if not values:
         return "unknown"
-    if len(values) == 1:
-        return "/".join([f"{values[0]:.3f}"] * len(_POINTS))
-    cuts = quantiles(values, n=100, method="inclusive")
-    return "/".join(f"{cuts[point - 1]:.3f}" for point in _POINTS)
+    # Imported here: few runs measure a lag.
+    from pytest_ltm.figures.statistics.totals import percentile_of
+
+    ordered = sorted(values)
+    return "/".join(f"{percentile_of(ordered, share):.3f}" for share in _SHARES)
 
 
 def lag_sentence(lags: Sequence[float], missed: int, limit: float) -> str:

@@ -176,7 +176,7 @@ class Stored(TakesTurns):
         """The records that the store reports, by id: the record's text and its source utterances."""
         self._keys: dict[str, Any] = {}
         """Its ids in their original types."""
-        self._rows: list[tuple[str, Any, str | None]] = []
+        self._rows: list[tuple[Any, Any, Any]] = []
         """Its operations that have not been reported yet."""
         self._session = 1
         self._spoke = cast("datetime | None", None)
@@ -260,10 +260,10 @@ class Stored(TakesTurns):
             if self._offers("add_session"):
                 self._pending.append(utterance)
             else:
-                given = yield self._called(
+                ids = yield self._called(
                     "add", text, **self._role(role), **self._scope_for("add")
                 )
-                for key in given if isinstance(given, (list, tuple)) else [given]:
+                for key in ids if isinstance(ids, (list, tuple)) else [ids]:
                     if isinstance(key, (str, int, uuid.UUID)) and not isinstance(
                         key, bool
                     ):
@@ -326,15 +326,15 @@ class Stored(TakesTurns):
         if name and not self._lent:
             yield getattr(self._store, name)()
         lags = lag_sentence(self._lags, self._missed, self._pace.limit)
-        told = f". {lags}" if lags else ""
+        lag_text = f". {lags}" if lags else ""
         if self._utterances and self._searches and self._empty == self._searches:
             raise AgentFault(
-                f"store {self._name!r} found nothing in any of {self._searches:,} searches{told}"
+                f"store {self._name!r} found nothing in any of {self._searches:,} searches{lag_text}"
             )
         if self._never:
             raise AgentFault(
                 f"store {self._name!r} returned {len(self._never):,} texts that were never added, such as "
-                f"{self._never[0][:_SHOWN]!r}: if it writes its own texts, they do not show its recall{told}"
+                f"{self._never[0][:_SHOWN]!r}: if it writes its own texts, they do not show its recall{lag_text}"
             )
         if lags:
             raise AgentFault(f"store {self._name!r}: {lags}")
@@ -358,28 +358,28 @@ class Stored(TakesTurns):
         return self._called("reset")
 
     def _load(self, state: bytes) -> Any:
-        kept = json.loads(state)
-        self._user = kept["user"]
-        self._now = read_moment(kept["now"])
-        self._used = Usage(**kept["used"])
+        saved = json.loads(state)
+        self._user = saved["user"]
+        self._now = read_moment(saved["now"])
+        self._used = Usage(**saved["used"])
         self._utterances = {}
-        for text, role, at in kept["said"]:
+        for text, role, at in saved["said"]:
             self._utterances[text] = Utterance(role, text, read_moment(at))
-        self._by_id = {key: self._utterances[text] for key, text in kept["ids"]}
-        self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
+        self._by_id = {key: self._utterances[text] for key, text in saved["ids"]}
+        self._records = {key: tuple(texts) for key, texts in saved["records"].items()}
         # Older states lack the store's original ids.
-        self._keys = kept.get("keys", {})
+        self._keys = saved.get("keys", {})
         self._rows = []
-        self._session = kept["session"]
-        self._spoke = read_moment(kept["spoke"])
+        self._session = saved["session"]
+        self._spoke = read_moment(saved["spoke"])
         self._pending = []
-        self._unsettled = kept["unsettled"]
-        self._speaker = kept.get("speaker", "")
-        owners = kept.get("owners", {})
+        self._unsettled = saved["unsettled"]
+        self._speaker = saved.get("speaker", "")
+        owners = saved.get("owners", {})
         self._owners = {text: set(names) for text, names in owners.items()}
         for text in self._utterances:
             self._heard.setdefault(hash(text), self._user)
-        return self._called("load", b64decode(kept["store"]))
+        return self._called("load", b64decode(saved["store"]))
 
     @stepwise
     def _save(self) -> Steps:
@@ -394,7 +394,7 @@ class Stored(TakesTurns):
             at = format_moment(utterance.at)
             said.append([utterance.text, utterance.role, at])
         ids = [[key, utterance.text] for key, utterance in self._by_id.items()]
-        whole = {
+        fields = {
             "user": self._user,
             "now": format_moment(self._now),
             "used": structs.asdict(self._used),
@@ -409,10 +409,10 @@ class Stored(TakesTurns):
         }
         if self._owners:
             owners = {text: sorted(names) for text, names in self._owners.items()}
-            whole |= {"speaker": self._speaker, "owners": owners}
-        return json.dumps(whole).encode()
+            fields |= {"speaker": self._speaker, "owners": owners}
+        return json.dumps(fields).encode()
 
-    def _written(self) -> list[tuple[str, Any, str | None]]:
+    def _written(self) -> list[tuple[Any, Any, Any]]:
         rows = self._rows
         self._rows = []
         return rows
@@ -436,9 +436,7 @@ class Stored(TakesTurns):
         text, since = fresh
         for pause in self._pace.pauses(since):
             yield self._sleep(pause)
-            hits = yield self._called(
-                "search", text, k=self._reading.k, **self._scope_for("search")
-            )
+            hits = yield self._search(text)
             if self._holds(hits, text):
                 self._lags.append(self._pace.clock.seconds() - since)
                 self._missed_in_a_row = 0
@@ -484,9 +482,7 @@ class Stored(TakesTurns):
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
         yield self._settle()
         self._query = message
-        result = yield self._called(
-            "search", message, k=self._reading.k, **self._scope_for("search")
-        )
+        result = yield self._search(message)
         # An empty result says nothing about a store that was told nothing.
         self._searches += bool(self._utterances)
         if isinstance(result, (str, bytes, Mapping)) or not isinstance(
@@ -557,47 +553,44 @@ class Stored(TakesTurns):
         self._unsettled = True
         if not self._offers("written"):
             return
-        given = yield self._called("written", **self._scope_for("written"))
-        for operation in given if isinstance(given, (list, tuple)) else [given]:
-            if isinstance(operation, (list, tuple)) and len(operation) == _WRITTEN:
-                what, key, text = operation
-            else:
-                what = None
-                key = None
-                text = None
+        operations = yield self._called("written", **self._scope_for("written"))
+        if not isinstance(operations, (list, tuple)):
+            operations = [operations]
+        for operation in operations:
+            is_row = isinstance(operation, (list, tuple)) and len(operation) == _WRITTEN
+            what, key, text = operation if is_row else (None, None, None)
             self._rows.append((what, key, text))
             self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
-                # The text is new, but its sources stay.
-                if what == "changed":
-                    before = self._records.get(str(key), ())[1:]
-                else:
-                    before = ()
-                self._records[str(key)] = (
-                    text,
-                    *before,
-                    *(utterance.text for utterance in said),
-                )
+                # The text of a changed record is new, but its sources stay.
+                is_new = what == "added"
+                sources = () if is_new else self._records.get(str(key), ())[1:]
+                new_sources = (utterance.text for utterance in said)
+                self._records[str(key)] = (text, *sources, *new_sources)
             else:
                 raise AgentFault(
                     f"store {self._name!r}: written() returned {str(operation)[:_SHOWN]!r}; it returns a list of "
                     "('added', id, text), ('changed', id, text) and ('deleted', id, None)"
                 )
 
+    def _search(self, query: str) -> Any:
+        scope = self._scope_for("search")
+        return self._called("search", query, k=self._reading.k, **scope)
+
     def _offers(self, method: str) -> bool:
         return callable(getattr(self._store, method, None))
 
     def _called(self, method: str, *values: Any, **named: Any) -> Any:
         with self._faults_in(method):
-            given = getattr(self._store, method)(*values, **named)
+            result = getattr(self._store, method)(*values, **named)
 
         async def awaited() -> Any:
             with self._faults_in(method):
-                return await given
+                return await result
 
-        return awaited() if inspect.isawaitable(given) else given
+        return awaited() if inspect.isawaitable(result) else result
 
     @contextmanager
     def _faults_in(self, method: str) -> Iterator[None]:

@@ -137,9 +137,7 @@ class KeyValuePairs(
         question = _RE.asked.search(turn.text.lower())
         if question is None:
             return None
-        entries: dict[str, str] = {}
-        for note in notes.visible("entry"):
-            entries.setdefault(*note.content)
+        entries = notes.newest_values("entry")
         code = entries.pop(question[1], None)
         # Each entry is removed once used: a register may be circular.
         while code in entries:

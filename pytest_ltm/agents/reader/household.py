@@ -119,7 +119,6 @@ class SharingPeople(
             return None
         if not _RE.own.search(turn.text):
             return _PRIVATE
-        for *key, value in notes.contents("of member"):
-            if key == [speaker, topic]:
-                return f"You told me: {value}"
+        for value in notes.values_of("of member", speaker, topic):
+            return f"You told me: {value}"
         return _UNTOLD

@@ -122,6 +122,17 @@ class ReaderNotebook:
         """Return the contents of the visible notes of one kind, newest first."""
         return [note.content for note in self.visible(kind)]
 
+    def values_of(self, kind: str, *key: object) -> Iterator[Any]:
+        """Yield the last part of each visible note whose other parts are `key`, newest first."""
+        for note in self.visible(kind):
+            *parts, value = note.content
+            if parts == [*key]:
+                yield value
+
+    def newest_values(self, kind: str) -> dict[str, str]:
+        """Return the newest value for each name, from the visible notes that are pairs of them."""
+        return dict(reversed(self.contents(kind)))
+
     def newest(self, kind: str) -> ReaderNote | None:
         """Return the newest visible note of one kind."""
         return next(self.visible(kind), None)

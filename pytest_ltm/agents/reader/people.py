@@ -152,9 +152,8 @@ def _respond_to_habit(
     value = match[match.lastindex or 0] if match.re.groups else None
     if value:
         return notes.add(turn, _HABIT, [number, exception, value], "Good to know.")
-    for habit_number, is_exception, habit in notes.contents(_HABIT):
-        if (habit_number, is_exception) == (number, exception):
-            return f"{habit}."
+    for habit in notes.values_of(_HABIT, number, exception):
+        return f"{habit}."
     return "You have not told me."
 
 
@@ -247,19 +246,15 @@ class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings
         """Note a statement, which others may note as well, or answer a question once such a thing was told."""
         if match_of_question := _LEDGER.asked.search(turn.text):
             question = turn.text
-            belongings = notes.contents("belonging")
-            if not belongings or not (
+            if notes.newest("belonging") is None or not (
                 _LEDGER.naming.search(question) or _LEDGER.place.search(question)
             ):
                 return None
-            wanted_key = [
-                match_of_question["owner"].lower(),
-                match_of_question["thing"].lower(),
-                _belonging_kind(question),
-            ]
-            for *key, value in belongings:
-                if key == wanted_key:
-                    return f"{value}."
+            owner = match_of_question["owner"].lower()
+            thing = match_of_question["thing"].lower()
+            key = (owner, thing, _belonging_kind(question))
+            for value in notes.values_of("belonging", *key):
+                return f"{value}."
             return "You have not told me that."
         match = _LEDGER.told.search(turn.text)
         if match and (

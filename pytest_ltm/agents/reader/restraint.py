@@ -6,7 +6,6 @@ They are noted, and left out of answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
@@ -46,19 +45,12 @@ def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | Non
         case "kept":
             return _answer_kept((found["key"], found["other"]), notes)
         case "formerly":
-            values = [*_values_of(notes, "supplier", found["key"])][1:]
+            values = [*notes.values_of(TOLD, "supplier", found["key"])][1:]
         case "relatives":
             return _ask_which(found["key"], notes)
         case _:
-            values = [*_values_of(notes, kind, found["key"])]
+            values = [*notes.values_of(TOLD, kind, found["key"])]
     return f"{values[0]}." if values else None
-
-
-def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
-    """Yield the visible values told for a key, newest first."""
-    for name, subject, value in notes.contents(TOLD):
-        if (name, subject) == (kind, key):
-            yield value
 
 
 def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
@@ -71,7 +63,7 @@ def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
     values: list[str] = []
     for thing in things:
         if first_match(useless, thing) is None:
-            values.extend(_values_of(notes, "paid", thing))
+            values.extend(notes.values_of(TOLD, "paid", thing))
     return f"{' and '.join(values)}." if values else None
 
 

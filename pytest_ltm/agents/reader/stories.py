@@ -160,9 +160,7 @@ class SpyMeeting(
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a message, or combine the visible ones."""
         if _RE.asked.search(turn.text):
-            newest: dict[str, str] = {}
-            for note in notes.visible("spy"):
-                newest.setdefault(*note.content)
+            newest = notes.newest_values("spy")
             labels = {"place": "Where", "time": "When", "item": "Bring"}
             parts = []
             for kind, label in labels.items():

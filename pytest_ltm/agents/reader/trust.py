@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pytest_ltm.agents.reader.notes import (
@@ -103,19 +102,14 @@ def _is_users(turn: IncomingTurn, thing: str, notes: ReaderNotebook) -> bool:
     return [name, thing] in notes.contents(SPEAKER)
 
 
-def _values_of(kind: str, thing: str, notes: ReaderNotebook) -> Iterator[str]:
-    """Yield the noted demands for a thing, newest first."""
-    for name, subject, value in notes.contents(WANT):
-        if (name, subject) == (kind, thing):
-            yield value
+def _demand(kind: str, thing: str, notes: ReaderNotebook) -> str | None:
+    """Return the newest noted demand for a thing; None if there is none."""
+    return next(notes.values_of(WANT, kind, thing), None)
 
 
-def _fact(kind: str, thing: str, notes: ReaderNotebook) -> Mapping[str, str]:
-    for name, subject, words in notes.contents(FACT):
-        if (name, subject) == (kind, thing):
-            content: Mapping[str, str] = words
-            return content
-    return {}
+def _fact(kind: str, thing: str, notes: ReaderNotebook) -> dict[str, str]:
+    """Return the newest noted fact on a thing, by the names of its parts."""
+    return dict(next(notes.values_of(FACT, kind, thing), ()))
 
 
 def _answer(kind: str, thing: str, notes: ReaderNotebook) -> str:
@@ -128,16 +122,16 @@ def _values(kind: str, thing: str, notes: ReaderNotebook) -> list[str]:
     if kind == "porter":
         return [*filter(None, [_fact("gate", thing, notes).get("s")])]
     true_value = _fact("home" if kind == "notes" else kind, thing, notes).get("t", "")
-    first = next(_values_of(kind, thing, notes), None)
+    first = _demand(kind, thing, notes)
     if kind == "gate":
         return [true_value] if true_value and first is None else []
     if kind in ("locker", "guide", "brand"):
         return [*filter(None, [first or true_value])]
     added = [first]
     if kind == "home":
-        added = [next(_values_of("answers", thing, notes), None)]
+        added = [_demand("answers", thing, notes)]
         if thing in notes.contents(SHUT):
-            added.append(next(_values_of("closed", thing, notes), None))
+            added.append(_demand("closed", thing, notes))
     return [*filter(None, [true_value, *added])]
 
 
