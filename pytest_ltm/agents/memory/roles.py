@@ -65,11 +65,17 @@ _SLACK = 0.1
 
 
 def spoken_of(text: str, now: datetime) -> Range | None:
-    """Return the time range that a text mentions, by rules; None if it mentions none.
+    """Return the time range that a text mentions, by rules; None for none, and for one outside the calendar.
 
     A date in brackets before the message does not count.
     """
-    _, rest = split_date(text)
+    try:
+        return _range_in(split_date(text)[1], now)
+    except (OverflowError, ValueError):  # before the first year, or after the last
+        return None
+
+
+def _range_in(rest: str, now: datetime) -> Range | None:
     if match := _AGO.search(rest):
         lengths = _LENGTH.findall(match[1])
         parts = [
@@ -85,20 +91,29 @@ def spoken_of(text: str, now: datetime) -> Range | None:
         return _last_range(now, match[2].lower(), back=match[1].lower() != "this")
     date_ranges = [*dated_stretches(rest)]
     for date_range in () if date_ranges else yearless_dates(rest, now.year):
-        # The last one that has begun: people rarely ask about the future. A 29 February
-        # moves to the 28th in years without one.
-        days = [
-            day.replace(year=day.year - 1, day=min(day.day, 28))
-            for day in (date_range.first, date_range.last)
-        ]
-        date_ranges.append(
-            date_range if date_range.first <= now.date() else DateRange(*days)
-        )
+        # The last one that has begun: people rarely ask about the future.
+        has_begun = date_range.first <= now.date()
+        date_ranges.append(date_range if has_begun else _year_before(date_range))
     if not date_ranges:
         return None
-    start = date_ranges[0].first
     end = date_ranges[-1].last + timedelta(days=1)
-    return Range(*(datetime.combine(day, time(), now.tzinfo) for day in (start, end)))
+    return _range_of_days(date_ranges[0].first, end, now)
+
+
+def _year_before(date_range: DateRange) -> DateRange:
+    """Return the same days of the year before; a 29 February becomes the 28th."""
+    days = []
+    for day in (date_range.first, date_range.last):
+        is_leap_day = (day.month, day.day) == (2, 29)
+        day_number = 28 if is_leap_day else day.day
+        days.append(day.replace(year=day.year - 1, day=day_number))
+    return DateRange(*days)
+
+
+def _range_of_days(first: date, end: date, now: datetime) -> Range:
+    """Return the days before `end`, in the conversation's time zone, as people mean days."""
+    start = datetime.combine(first, time(), now.tzinfo)
+    return Range(start, datetime.combine(end, time(), now.tzinfo))
 
 
 def _last_range(now: datetime, unit: str, *, back: bool) -> Range:
@@ -108,17 +123,21 @@ def _last_range(now: datetime, unit: str, *, back: bool) -> Range:
             return _day_range(now, now.weekday() + 7 * back, 7)
         case "weekend":
             return _day_range(now, now.weekday() + 7 * back - 5, 2)
-        case "month" | "year":
-            length = (31 if unit == "month" else 366) * _UNITS["day"]
-            return Range(now - (1 + back) * length, now - back * length)
+        case "month":
+            first = (now.date().replace(day=1) - timedelta(days=back)).replace(day=1)
+            end = (first + timedelta(days=31)).replace(day=1)
+            return _range_of_days(first, end, now)
+        case "year":
+            year = now.year - back
+            return _range_of_days(date(year, 1, 1), date(year + 1, 1, 1), now)
     ago = (now.weekday() - [day.lower() for day in DAYS].index(unit)) % 7 or 7
     return _day_range(now, ago, 1)
 
 
 def _day_range(now: datetime, ago: int, length: int) -> Range:
     """Return `length` whole days, the first of which was `ago` days ago."""
-    start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
-    return Range(start, start + timedelta(days=length))
+    first = now.date() - timedelta(days=ago)
+    return _range_of_days(first, first + timedelta(days=length), now)
 
 
 class _RoleTask(Struct, frozen=True, kw_only=True):
@@ -554,11 +573,10 @@ def _parse_range(said: object, now: datetime) -> Range:
         date.fromisoformat(str(said.get(name, said.get("from"))))
         for name in ("from", "to")
     ]
-    # In the conversation's time zone, as people mean days.
-    start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
-    if end < start:
+    first, last = days
+    if last < first:
         raise NoJSON("a time ends before it begins")
-    return Range(start, end + timedelta(days=1))
+    return _range_of_days(first, last + timedelta(days=1), now)
 
 
 class Reread(_RoleTask, frozen=True, kw_only=True):

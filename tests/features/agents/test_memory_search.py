@@ -305,6 +305,9 @@ def test_chunks_have_every_character_and_a_wider_one_holds_them(
         ("What happened two weeks ago?", "2024-02-20 10:00", "2024-03-05 10:00"),
         ("Where did I go in May 2023?", "2023-05-17 10:00", "2023-06-02 10:00"),
         ("What was on November 3?", "2023-11-03 10:00", "2023-11-05 10:00"),
+        ("What was on December 31?", "2023-12-31 10:00", "2023-12-28 10:00"),
+        ("What did I plant last month?", "2024-02-20 10:00", "2024-01-20 10:00"),
+        ("What did I plant last year?", "2023-06-01 10:00", "2022-06-01 10:00"),
         ("What did I do this month?", "2024-03-01 10:00", "2024-01-01 10:00"),
         (
             "Whom did I meet the day before yesterday?",
@@ -324,7 +327,14 @@ def test_a_time_that_a_question_names_is_a_range(
 
 
 @pytest.mark.parametrize(
-    "text", ["What is my name?", "My last name?", "[2024/03/06 (Wed) 10:10] Which day?"]
+    "text",
+    [
+        "What is my name?",
+        "My last name?",
+        "[2024/03/06 (Wed) 10:10] Which day?",
+        "The tombs were built 4500 years ago.",
+        "That was 99999999999 days ago.",
+    ],
 )
 def test_a_text_that_names_no_time_has_none(text: str) -> None:
     assert spoken_of(text, NOON) is None
