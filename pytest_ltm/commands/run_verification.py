@@ -117,7 +117,7 @@ def _record_sentences(run: LoadedRun) -> Iterator[str]:
     yield f"{conversations}, {examples}, line by line against the journals"
     yield from _judge_sentences(run)
     if run.summary and "sum" not in run.summary:
-        yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
+        yield "summary.json has no checksum, so its notices and its lines on trust cannot be checked"
     yield _attempts_sentence(run)
 
 

@@ -654,7 +654,7 @@ def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) ->
     if source.embedded:
         cost = "free"
     elif price is None:
-        cost = "price: what your bot pays for that (--price=IN/OUT names it)"
+        cost = "price unknown (--price=IN/OUT names it)"
     else:
         cost = f"at most ${price.cost_of_tokens(resent_tokens, messages * 100):.2f}"
     return (

@@ -108,7 +108,7 @@ class LifecycleSession:
         self._specs: dict[str, str] = {}
         self.makers: dict[str, Callable[[], Any]] = {}
         for choice in choices:
-            find_maker = _maker_of(config, choice.spec)
+            find_maker = partial(_find_maker, config, choice.spec)
             self._specs[choice.label] = choice.spec
             self.makers[choice.label] = read_option(config, "--ltm-agent", find_maker)
 
@@ -239,21 +239,17 @@ def _is_wanted(name: str, test_ids: list[str]) -> bool:
     return name in test_ids or name.partition("[")[0] in test_ids
 
 
-def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any]]:
-    """Return a function that finds the store factory of a spec."""
+def _find_maker(config: pytest.Config, spec: str) -> Callable[[], Any]:
+    """Return the store factory of a spec."""
+    from pytest_ltm.agents.registry import find_agent
+    from pytest_ltm.agents.sources import examined_source
 
-    def find() -> Callable[[], Any]:
-        from pytest_ltm.agents.registry import find_agent
-        from pytest_ltm.agents.sources import examined_source
-
-        target = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
-        if target is None:
-            source = find_agent(spec, base=config.rootpath)
-        else:
-            source = examined_source(target, spec=spec)
-        return store_maker(source)
-
-    return find
+    target = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+    if target is None:
+        source = find_agent(spec, base=config.rootpath)
+    else:
+        source = examined_source(target, spec=spec)
+    return store_maker(source)
 
 
 class LifeSuite(pytest.Collector):

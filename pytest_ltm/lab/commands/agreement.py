@@ -253,7 +253,7 @@ def score_row(
         expected = expected or row["expected_responses"]
         if dataset == "Prospective Memory":
             if not isinstance(expected[0], list):
-                return Unscored("quote and number are told in prose in this version")
+                return Unscored("this version states quote and number in prose")
             quote, _, nth = expected[0]
             verdict = evaluators.QuoteAtReply(str(quote), int(nth), scoring).verdict(
                 _later_replies(row)
@@ -276,7 +276,7 @@ def score_row(
         return Unscored(str(error))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         return Unscored(
-            f"the row is not in a form we know ({type(error).__name__}: {error})"
+            f"the row is in no known form ({type(error).__name__}: {error})"
         )
 
 

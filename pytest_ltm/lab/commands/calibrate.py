@@ -320,7 +320,7 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
     for agent, (theirs, ours) in totals.items():
         distance = abs(ours.value - theirs.value)
         if distance > limit and not agent.startswith("bm25:"):
-            yield f"{agent} is {distance:.2f} apart, which no limit forbids."
+            yield f"{agent} differs by {distance:.2f}; no limit applies to it."
 
 
 def suite_table(calibration: Calibration) -> Table:

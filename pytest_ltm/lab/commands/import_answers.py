@@ -27,6 +27,7 @@ from pytest_ltm.api.scenarios import Ask, Definition, Plan, PlannedExample
 from pytest_ltm.api.storage import (
     START,
     DatasetError,
+    first_and_rest,
     for_file,
     json_text,
     one_line,
@@ -121,13 +122,9 @@ def import_answers(arguments: Namespace) -> int:
     answers = published.answers
     problems = published.left_out
     if not answers:
-        if problems:
-            reason = f": {problems[0]}"
-        else:
-            reason = ": no object in it has a question or its id, and an answer"
-        raise DatasetError(
-            f"{arguments.files[0]}: holds no answer that can be read{reason}"
-        )
+        missing = ["no object in it has a question or its id, and an answer"]
+        reason = (problems or missing)[0]
+        raise DatasetError(f"{arguments.files[0]}: has no readable answer: {reason}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if arguments.json:
         rows = [_ruled_fields(ruled_answer) for ruled_answer in ruled]
@@ -146,12 +143,9 @@ def import_answers(arguments: Namespace) -> int:
             end="",
         )
     else:
-        if len(problems) > _SHOWN:
-            more = [f"{len(problems) - _SHOWN:,} more rows"]
-        else:
-            more = []
         lines = list(agreement_lines(ruled))
-        lines += [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
+        for text in first_and_rest(problems, _SHOWN, "{:,} more rows"):
+            lines.append(one_line(f"left out: {text}"))
         if arguments.list:
             lines.append(disagreement_page(ruled))
         print("\n".join(lines))
@@ -159,7 +153,7 @@ def import_answers(arguments: Namespace) -> int:
         path = new_run_folder(arguments.output, arguments.ltm_dir)
         label = safe_label(arguments.agent or arguments.files[0].name.partition(".")[0])
         notices = [
-            f"{IMPORTED}: verdicts are by rules, and open where those cannot tell"
+            f"{IMPORTED}: verdicts are by rules; those that rules cannot decide are open"
         ]
         if comparison := comparison_sentence(ruled):
             notices.append(comparison)

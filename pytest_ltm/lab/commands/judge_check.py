@@ -247,9 +247,7 @@ class Limit(Struct, frozen=True):
         rates: Mapping[str, Rate | Kappa] = {**measured.rates, "kappa": measured.kappa}
         result = rates[self.name].value if self.name in rates else None
         if result is None:
-            return (
-                f"{self.name} cannot be measured: the judge judged nothing of the kind"
-            )
+            return f"{self.name} cannot be measured: the judge graded no such answer"
         if self.name == "kappa":
             if result >= self.value:
                 return ""

@@ -380,7 +380,7 @@ class SkippedFiller(Struct, frozen=True):
 
     def __str__(self) -> str:
         return (
-            f"three questions about form tell {self.told_apart:.0%} of filler and scenarios apart: {self.tree}\n"
+            f"three questions about form tell filler from scenarios in {self.told_apart:.0%} of messages: {self.tree}\n"
             f"a window of {WINDOW} that skips what they call filler earns {self.skips:.2f} of {self.of}, "
             f"without skipping {self.window:.2f}"
         )

@@ -101,7 +101,7 @@ def paraphrase_suite(arguments: Namespace) -> int:
             sources = {place: path for place, path in sources.items() if able[place].by}
         if not sources:
             raise ConfigurationError(
-                f"{arguments.suite}: {' and '.join(solvers)} find no gold that could be checked again"
+                f"{arguments.suite}: {' and '.join(solvers)} find no expected answer that could be checked again"
             )
         _reword_files(sources, arguments.model, output)
         digests = {place: _hash_file(path) for place, path in sources.items()}

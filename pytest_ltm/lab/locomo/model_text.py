@@ -165,7 +165,7 @@ def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> Non
         unknown = [cause for cause in event.causes or () if cause not in ids]
         require(
             not unknown,
-            f"event {number}: its causes {unknown} are no ids of earlier events.",
+            f"event {number}: its causes {unknown} are not ids of earlier events.",
         )
         earliest = event.date
         ids.add(event.id)
@@ -335,7 +335,7 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
     answer = question.answer
     cited = [turns[name] for name in dict.fromkeys(question.evidence)]
     if category is Category.TEMPORAL and not _DAY.fullmatch(answer):
-        return f"has an answer that is no date: {answer!r:.60}"
+        return f"has an answer that is not a date: {answer!r:.60}"
     if category in (Category.TEMPORAL, Category.OPEN_DOMAIN):
         return ""
     if category is Category.MULTI_HOP and len(cited) < 2:
@@ -756,7 +756,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     for number in _session_numbers(conversation):
         moment = read_date(conversation.get(f"session_{number}_date_time", ""))
         if moment is None or (former and moment <= former):
-            yield f"session_{number}_date_time: is no date, or not after the session before"
+            yield f"session_{number}_date_time: is not a date after that of the session before"
         former = moment or former
         yield from _faults_of_turns(conversation[f"session_{number}"], number, speakers)
         turns |= {row["dia_id"]: row for row in conversation[f"session_{number}"]}
@@ -772,7 +772,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
             for _, ids in notes:
                 for cited in ids if isinstance(ids, list) else [ids]:
                     if cited not in turns:
-                        yield f"{place}: cites {cited!r}, which is no turn"
+                        yield f"{place}: cites {cited!r}, which is not a turn"
 
 
 def _faults_of_turns(

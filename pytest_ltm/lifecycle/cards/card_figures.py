@@ -28,8 +28,6 @@ MEANINGS: Mapping[str, str] = {
     "crossed": "facts that are served to the other user",
 }
 """What each figure of a card counts."""
-ABSENCES = ("stale_served", "deleted_served", "duplicated", "crossed")
-"""Figures for which zero is best."""
 STAGES = ("write", "find", "use")
 """The stages at which a mark may be lost."""
 _READING = NoteReading()

@@ -336,7 +336,7 @@ def test_a_graph_that_was_edited_by_hand_is_what_the_sessions_are_written_from(
         ),
         (
             lambda graph: graph["events"][1].update(causes=["e99"]),
-            "are no ids of earlier events",
+            "are not ids of earlier events",
         ),
         (
             lambda graph: graph["events"][1].update(causes="e1"),
@@ -553,7 +553,7 @@ TURNS = {
             "answered without its evidence",
         ),
         ({"category": "multi-hop"}, "multi-hop with one turn"),
-        ({"category": "temporal"}, "no date"),
+        ({"category": "temporal"}, "not a date"),
         ({"category": "adversarial"}, "its evidence is said by Bo"),
         (
             {"category": "adversarial", "question": "What colour is the boat of Ada?"},

@@ -198,7 +198,7 @@ def _reworded(record: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "wrong"),
     [
-        (_later, "session_2_date_time: is no date, or not after"),
+        (_later, "session_2_date_time: is not a date after"),
         (_gone, "session_2, turn 1: dia_id is 'D2:2', expected 'D2:1'"),
         (_swapped, "the two take turns"),
         (_reworded, "has an answer that its evidence does not hold: 'a zeppelin'"),

@@ -25,7 +25,7 @@ from pytest_ltm.lifecycle.cards.card import (
     make_row,
     read_card,
 )
-from pytest_ltm.lifecycle.cards.card_figures import ABSENCES, MEANINGS
+from pytest_ltm.lifecycle.cards.card_figures import MEANINGS
 from pytest_ltm.lifecycle.cards.card_report import card_table, render_page, text_lines
 from pytest_ltm.lifecycle.cards.script import ANN, draw_script
 
@@ -90,6 +90,10 @@ class MuddlesTexts(RightStore):
 
 def row_of(store: Callable[[], Any], seed: int = 0) -> Any:
     return make_row("store", store, seed, Pace())
+
+
+# Figures for which zero is best.
+ABSENCES = ("stale_served", "deleted_served", "duplicated", "crossed")
 
 
 def best(name: str, rate: Any) -> bool:
