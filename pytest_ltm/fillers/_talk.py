@@ -79,6 +79,7 @@ class TalkFiller:
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
         if suite:
             self._bands = SUITE_BANDS
+        self._shares = [share for share, *_ in self._bands]
         self._deck = Deck(self._sentences())
         self._relayed = iter_relayed_texts(rng.getrandbits(128), suite)
 
@@ -88,9 +89,7 @@ class TalkFiller:
         The message stays within `max_message_tokens`; FillerError if a single sentence
         is too long.
         """
-        [(_, shortest, longest)] = self._rng.choices(
-            self._bands, [share for share, *_ in self._bands]
-        )
+        [(_, shortest, longest)] = self._rng.choices(self._bands, self._shares)
         size = round(exp(self._rng.uniform(log(shortest), log(longest))))
         if self._bands is not LETTERS and self._rng.random() < RELAYED:
             limit = min(tokens - _LEAST_LEFT, max_message_tokens)

@@ -427,31 +427,27 @@ _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 
 
 @cache
-def _frequent_words() -> Mapping[str, frozenset[str]]:
-    """Return, for each language, words that are frequent in it but not in the others."""
+def _frequent_words() -> Mapping[str, str]:
+    """Return words that are frequent in one language but not in the others, with its code."""
     folder = Path(__file__).parent
-    words = {}
+    codes = {}
     for code in CODES:
         text = (folder / code / "marks.txt").read_text("utf-8")
-        words[code] = frozenset(text.split())
-    return words
-
-
-@cache
-def _all_frequent_words() -> frozenset[str]:
-    return frozenset().union(*_frequent_words().values())
+        codes.update(dict.fromkeys(text.split(), code))
+    return codes
 
 
 def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message, by its most frequent marks; if unclear, the one `before`."""
     # the beginning is enough, and keeps the time constant for pages
     text = message[:400].lower()
-    # few words of a message are marks of any language
-    words = _all_frequent_words().intersection(_WORD.findall(text))
-    characters = "" if text.isascii() else _CJK.findall(text)
-    hits = {code: len(marks & words) for code, marks in _frequent_words().items()}
-    if characters:
-        hits["zh"] += len(characters)  # the only language here with these characters
+    codes = _frequent_words()
+    hits = dict.fromkeys(CODES, 0)
+    for word in codes.keys() & _WORD.findall(text):
+        hits[codes[word]] += 1
+    if not text.isascii():
+        # the only language here with these characters
+        hits["zh"] += len(_CJK.findall(text))
     best = max(hits, key=lambda code: hits[code])
     best_hits = hits.pop(best)
     next_hits = max(hits.values(), default=0)

@@ -129,10 +129,11 @@ class Checkpoints:
     def keep_state(self, number: int, state: bytes) -> None:
         """Keep the state after an exchange and delete all but the last two; DiskFault if it cannot be written."""
         if self._folder is not None:
-            try:
-                self._folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise disk_fault(self._folder, error) from error
+            if not self._held:
+                try:
+                    self._folder.mkdir(exist_ok=True)
+                except OSError as error:
+                    raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
         # Written before older ones are deleted, so a process killed in between still
         # has the state that it needs.
