@@ -17,22 +17,6 @@ from pytest_ltm.api.storage import AgentError, Field
 from pytest_ltm.providers import ModelSpec
 from pytest_ltm.providers.specs import Spec
 
-CAPABILITIES = frozenset(
-    {
-        "Resettable",
-        "Checkpointable",
-        "SeparatesUsers",
-        "AnswersAlone",
-        "AcceptsHistory",
-        "TimeAware",
-        "ReportsUsage",
-        "ShowsRetrieval",
-        "ShowsContext",
-        "LimitsMessages",
-        "Configured",
-    }
-)
-
 
 def make_memory(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `memory:rules` or `memory:openai:MODEL`.

@@ -70,6 +70,28 @@ def capabilities_of(agent: object) -> Capabilities:
         ) from error
 
 
+def capabilities_of_class(agent: type) -> frozenset[str]:
+    """Return the capabilities of a class's instances, as far as the class shows them."""
+
+    def has(member: str) -> bool:
+        result = inspect.getattr_static(agent, member, None)
+        if member == "stateless":
+            return result is True
+        return result is not None
+
+    names = set()
+    reply = getattr(agent, "reply", None)
+    for name, capability in CAPABILITIES.items():
+        if not all(map(has, protocol_members(capability))):
+            continue
+        if capability is SeparatesUsers and not takes_user(reply):
+            continue
+        if capability is TakesTools and not takes_tools(reply):
+            continue
+        names.add(name)
+    return frozenset(names)
+
+
 def shown_capabilities(definition: object) -> Capabilities:
     """Return the capabilities of an object before an agent is created from it.
 

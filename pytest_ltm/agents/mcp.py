@@ -28,6 +28,7 @@ from pytest_ltm.agents._mcp_tools import (
     parse_tool,
     preset_of,
 )
+from pytest_ltm.agents.capabilities import capabilities_of_class
 from pytest_ltm.agents.line_process import guarded_command
 from pytest_ltm.agents.memory.backends import Backend, backends_are_shared
 from pytest_ltm.agents.memory.pace import pace_of_run
@@ -59,16 +60,6 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.providers import model_forms
 from pytest_ltm.providers.specs import Spec
 
-STORE_CAPABILITIES = frozenset(
-    {
-        "AnswersAlone",
-        "AcceptsHistory",
-        "TimeAware",
-        "ReportsUsage",
-        "ShowsRetrieval",
-        "Configured",
-    }
-)
 # The arguments available to a tool, by the store method that it implements; a server
 # needs only the first two.
 _GIVEN = {
@@ -169,7 +160,9 @@ def store_source(
     if pace_of_run().waits:
         having = {*having, "Settles"}
     return agent_source(
-        make_stored, spec=spec, promise=Promised(STORE_CAPABILITIES.union(having))
+        make_stored,
+        spec=spec,
+        promise=Promised(capabilities_of_class(Stored) | set(having)),
     )
 
 

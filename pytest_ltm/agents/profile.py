@@ -14,10 +14,8 @@ from msgspec.structs import replace
 from pytest_ltm.agents.caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
+    capabilities_of_class,
     is_prompted,
-    protocol_members,
-    takes_tools,
-    takes_user,
 )
 from pytest_ltm.agents.controls import Bias, ContextWindowAgent
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
@@ -30,13 +28,10 @@ from pytest_ltm.api.calls import inherits, look
 from pytest_ltm.api.engine import Enclosed
 from pytest_ltm.api.journal import events
 from pytest_ltm.api.model import (
-    CAPABILITIES,
     Capabilities,
     Exchange,
     Promised,
     Reply,
-    SeparatesUsers,
-    TakesTools,
     TokenCounter,
     token_counter,
 )
@@ -224,7 +219,9 @@ def _profile_of_definition(source: AgentSource) -> Profile:
         return _chat_profile(definition)
     if isinstance(definition, Promised):
         return _make_profile(definition.capabilities, definition.max_message_tokens)
-    if is_embedded(kind) or isinstance(definition, Remembering):
+    if isinstance(definition, Remembering):
+        return _memory_profile(definition, source)
+    if is_embedded(kind):
         return _embedded_profile(kind, argument, source)
     examine = functools.partial(_profile_of_object, definition, owned=source.owned)
     profile: Profile = look(examine, Profile(capabilities=frozenset()))
@@ -276,28 +273,6 @@ def _chat_profile(offer: Offer) -> Profile:
     )
 
 
-def capabilities_of_class(agent: type) -> frozenset[str]:
-    """Return the capabilities of a class's instances, as far as the class shows them."""
-
-    def has(member: str) -> bool:
-        result = inspect.getattr_static(agent, member, None)
-        if member == "stateless":
-            return result is True
-        return result is not None
-
-    names = set()
-    reply = getattr(agent, "reply", None)
-    for name, capability in CAPABILITIES.items():
-        if not all(map(has, protocol_members(capability))):
-            continue
-        if capability is SeparatesUsers and not takes_user(reply):
-            continue
-        if capability is TakesTools and not takes_tools(reply):
-            continue
-        names.add(name)
-    return frozenset(names)
-
-
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
     profile = Profile(capabilities=having)
     if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
@@ -313,13 +288,13 @@ def _most_out(longest_reply: int | None) -> str:
 
 def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
     """Return the profile of a memory system; one that thinks by rules answers itself."""
-    from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
+    from pytest_ltm.agents.memory.user_memories import UserMemories
 
     sentence = (
         f"calls for other thinking are left out{_most_out(remembering.longest_reply)}"
     )
     return Profile(
-        capabilities=REMEMBERS,
+        capabilities=capabilities_of_class(UserMemories),
         max_message_tokens=remembering.longest,
         reads=lambda: Filled(remembering.max_tokens),
         policy=f"up to {remembering.max_tokens:,} tokens for each reply; {sentence}",
@@ -330,8 +305,6 @@ def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
-    if inherits(source.definition, Remembering):
-        return _memory_profile(source.definition, source)
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if inherits(source.definition, Padding) and not is_free(spec_within(source)):

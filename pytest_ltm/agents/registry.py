@@ -14,7 +14,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.sources import AgentSource, agent_source, dotted_source
@@ -192,7 +192,9 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     """
     head, _, query = spec.partition("?")
     values: dict[str, list[str]] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
+    # Not decoded: the variants are parsed again.
+    for parameter in filter(None, query.split("&")):
+        name, _, text = parameter.partition("=")
         parts = text.split(",") if name in READINGS and name != "reader" else [text]
         values.setdefault(name, []).extend(parts)
     several = []
@@ -212,7 +214,8 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     for choice in product(*choices):
         labels = []
         for name, text in choice:
-            labels.append(name.removeprefix("reading.").removeprefix("reader") + text)
+            label = name.removeprefix("reading.").removeprefix("reader")
+            labels.append(label + unquote_plus(text))
         suffix = ".".join(labels)
         parameters = "&".join([*fixed, *map("=".join, choice)])
         variants.append((suffix, f"{head}?{parameters}"))

@@ -540,7 +540,7 @@ class _HistoryAnswer:
         self._sees = sees
         self._today = today
         self._words = wanted_stems(question.text, index.speakers)
-        self._asked = named_speakers(question.text, index.speakers)
+        self._people = named_speakers(question.text, index.speakers)
 
     def text(self) -> str:
         """Return the answer; NOT_MENTIONED if nothing matches."""
@@ -558,13 +558,13 @@ class _HistoryAnswer:
             case "order" if first := self._which_came_first():
                 return first
         scored = self._search(self._words)
-        if self._asked and len(self._asked) < len(self._index.speakers):
+        if self._people and len(self._people) < len(self._index.speakers):
             # Passages of the people asked about count more.
             weight = {True: _OWN, False: _OTHERS}
             scored = sorted(
                 scored[:50],
                 key=lambda passage: (
-                    -passage.worth * weight[passage.speaker in self._asked]
+                    -passage.worth * weight[passage.speaker in self._people]
                 ),
             )
         if not scored or scored[0].share < _LEAST:
@@ -640,7 +640,7 @@ class _HistoryAnswer:
             iter(self._search(self._words | wanted_stems(text, self._index.speakers))),
             None,
         )
-        if best is None or (self._asked and best.speaker not in self._asked):
+        if best is None or (self._people and best.speaker not in self._people):
             return 0.0
         return best.share
 

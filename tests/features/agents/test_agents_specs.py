@@ -11,6 +11,7 @@ from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents.registry import (
     find_agent,
     label_for,
+    reading_variants,
     split_specs,
 )
 from pytest_ltm.agents.sources import AgentSource
@@ -369,3 +370,16 @@ def test_any_spec_names_an_agent_or_is_refused(
             return error
 
     assert isinstance(look_up(), (AgentSource, AgentError))
+
+
+def test_a_value_with_signs_of_a_query_is_the_same_in_each_variant() -> None:
+    specs = reading_variants("memory:rules?prompts=a%26b%2B.yml&reading.k=5,10")
+    assert specs == [
+        ("k5", "memory:rules?prompts=a%26b%2B.yml&reading.k=5"),
+        ("k10", "memory:rules?prompts=a%26b%2B.yml&reading.k=10"),
+    ]
+
+
+def test_a_quoted_reader_is_named_in_its_label() -> None:
+    specs = reading_variants("store:a:B?reader=rules&reader=openai%3Am")
+    assert [label for label, _ in specs] == ["rules", "openai:m"]

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.capabilities import capabilities_of, capabilities_of_class
 from pytest_ltm.agents.chat_agent import ChatAgent
 from pytest_ltm.agents.profile import (
     ChatModelReader,
     FullHistoryReader,
     MemoryPolicyReader,
     TokenEstimator,
-    capabilities_of_class,
     profile_of,
 )
 from pytest_ltm.agents.reader.memory_policies import count_tokens
