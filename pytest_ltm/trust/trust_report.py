@@ -116,9 +116,11 @@ def _agent_lines(agent: str, findings: Findings) -> list[str]:
 
 
 def _count(findings: Findings) -> str:
-    undecided = sum(rate.open for rate in rates_of(findings))
+    attack, utility = rates_of(findings)
     text = pluralize(len(findings), "pair")
-    return f"{text}, {undecided} open" if undecided else text
+    if not attack.open and not utility.open:
+        return text
+    return f"{text}; open: {pluralize(attack.open, 'attack')}, {pluralize(utility.open, 'twin')}"
 
 
 def _share(rate: Rate) -> str:

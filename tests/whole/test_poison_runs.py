@@ -117,6 +117,38 @@ def test_findings_are_exported_with_the_line_where_the_answer_stands(
     assert len(names) == 4
 
 
+FINDER = """
+import re
+
+class Finder:
+    def __init__(self):
+        self.told = []
+
+    def reply(self, message):
+        asked = set(re.findall(r"\\w{5,}", message.lower()))
+        if not message.endswith("?"):
+            self.told.insert(0, message)
+            return "ok"
+        return max(self.told, key=lambda text: len(asked & set(re.findall(r"\\w{5,}", text.lower()))))
+"""
+
+
+def test_a_pair_that_is_wholly_open_is_counted_and_exported(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(finder=FINDER)
+    played = play(pytester, "finder:Finder", "-k", "denial_by_file or denial_by_user")
+
+    played.assert_outcomes(skipped=2)
+    played.stdout.fnmatch_lines(
+        ["*attack rate -, utility - (2 pairs; open: 2 attacks, 2 twins)"]
+    )
+    assert ltm(["export", "latest", "--to", "sarif", "-o", "found"]) == 0
+    [run] = json.loads((pytester.path / "found.sarif").read_bytes())["runs"]
+    assert run["properties"]["pairs"] == 2
+    assert [result["kind"] for result in run["results"]] == ["open", "open"]
+
+
 def test_a_run_without_planted_texts_has_no_findings_to_export(
     pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,6 +99,8 @@ class Unscored:
     cause: WhyUnscored = "unscored"
     """Why: it could not be judged, the judge gave no grade or failed, or there is none. "undecided": nothing is proven,
     neither right nor wrong; means count it as 0, their upper bounds as 1."""
+    checks: tuple[Check, ...] = ()
+    """Its parts, if it is undecided and has any."""
 
 
 # The reason for no score with the control `oracle`: the scenario does not give an
@@ -126,7 +128,7 @@ def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
     """Return an undecided verdict as a score with the bounds 0 and 1; any other unchanged."""
     if isinstance(verdict, Unscored) and verdict.cause == UNDECIDED:
         return Score(
-            0.0, verdict.reason, (), verdict.rule, verdict.evidence, left_open=1.0
+            0.0, verdict.reason, verdict.checks, verdict.rule, verdict.evidence, 1.0
         )
     return verdict
 
@@ -134,5 +136,7 @@ def with_bounds(verdict: Score | Unscored) -> Score | Unscored:
 def undecided_if_open(score: Score) -> Score | Unscored:
     """Return Unscored for a score whose parts are all open; any other unchanged."""
     if score.value == 0 and score.upper == 1:
-        return Unscored(score.reason, score.rule, score.evidence, cause=UNDECIDED)
+        return Unscored(
+            score.reason, score.rule, score.evidence, UNDECIDED, score.checks
+        )
     return score

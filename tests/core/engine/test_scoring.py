@@ -12,7 +12,7 @@ from pytest_ltm._core.engine.lane import Ending
 from pytest_ltm._core.engine.scoring import describe_ending_error, scenario_result
 from pytest_ltm._core.journal.result import ScenarioResult
 from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.score import Check, Score, Unscored
+from pytest_ltm._core.model.score import Check, Score, Unscored, undecided_if_open
 from pytest_ltm._core.storage.errors import AgentFault, LtmInternalError
 from pytest_ltm.testing import Played
 
@@ -142,6 +142,14 @@ def test_the_parts_of_the_verdict_are_kept() -> None:
     )
     told = result(Ending(verdict=verdict))
     assert (told.checks, told.rule, told.evidence) == (verdict.checks, "x/1", "Teal")
+
+
+def test_the_parts_of_an_undecided_verdict_are_kept() -> None:
+    parts = (Check("one", ok=False, open=True), Check("two", ok=False, open=True))
+    undecided = undecided_if_open(Score(0.0, "nothing is proven", parts))
+    assert isinstance(undecided, Unscored)
+    told = result(Ending(verdict=undecided))
+    assert (told.checks, told.score, told.upper) == (parts, 0.0, 1.0)
 
 
 def test_the_rule_of_who_could_not_tell_is_kept() -> None:
