@@ -79,16 +79,7 @@ def merge_runs(arguments: Namespace) -> int:
     runs = list(map(read_run, folders.values()))
     target = new_run_folder(arguments.output, arguments.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
-    # The amendments of all runs; ConfigurationError if two disagree about an item.
-    entries: dict[str, tuple[Amendment, Path]] = {}
-    for run in runs:
-        for nodeid, amendment in _amendments.read_amendments(run.path).items():
-            first, where = entries.setdefault(nodeid, (amendment, run.path))
-            if first != amendment:
-                raise ConfigurationError(
-                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
-                )
-    amendments = {nodeid: amendment for nodeid, (amendment, _) in entries.items()}
+    amendments = _merged_amendments(runs)
     with build_folder(target) as beside:
         for part in chosen:
             # a lock belongs to the writer of the original
@@ -116,6 +107,20 @@ def merge_runs(arguments: Namespace) -> int:
         lines.append(f"  kept: {pluralize(len(amendments), 'amended verdict')}")
     print("\n".join(lines))
     return INCOMPLETE if missing else 0
+
+
+def _merged_amendments(runs: Iterable[LoadedRun]) -> dict[str, Amendment]:
+    """Return the amendments of all runs by item; ConfigurationError if two disagree."""
+    amendments: dict[str, Amendment] = {}
+    places: dict[str, Path] = {}
+    for run in runs:
+        for nodeid, amendment in _amendments.read_amendments(run.path).items():
+            where = places.setdefault(nodeid, run.path)
+            if amendments.setdefault(nodeid, amendment) != amendment:
+                raise ConfigurationError(
+                    f"{nodeid} is amended in {where} and, differently, in {run.path}. Amend it alike in both"
+                )
+    return amendments
 
 
 # --- The conversations of the merged run

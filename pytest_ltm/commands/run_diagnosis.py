@@ -294,10 +294,8 @@ def _ways_out(
     ]
     possible: list[Way] = []
     for what, command, why_not in ways:
-        if why_not:
-            possible.append(Way(what=what, why_not=why_not))
-        else:
-            possible.append(Way(what=what, command=command))
+        shown = "" if why_not else command
+        possible.append(Way(what=what, command=shown, why_not=why_not))
     return possible
 
 

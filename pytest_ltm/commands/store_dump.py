@@ -14,7 +14,7 @@ from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.storage import ConfigurationError, describe_error
 from pytest_ltm.lifecycle.audit.memory_records import Dump, dump_of_value
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
-from pytest_ltm.lifecycle.subject import Hit, Subject
+from pytest_ltm.lifecycle.subject import Hit, Subject, hits_by_kind
 
 STORE_KINDS = ("store:", "mcp:")
 
@@ -55,13 +55,16 @@ def _part(subject: Subject, power: str, user: str) -> Dump:
     """Return the contents of one user's memory, each record with its own fields if it has any."""
     scope = Scope(user=user)
     if power == "export":
-        exported = _json_value(subject.exported(scope))
-        dump = dump_of_value(user, exported)
+        exported = subject.exported(scope)
+        dump = dump_of_value(user, _json_value(exported))
         if dump.rows and isinstance(dump.rows[0], dict) and len(dump.rows[0]) > 1:
             return _of_user(dump, user)
+        kinds = hits_by_kind(exported)
+    else:
+        kinds = subject.listed(power, scope)
     rows: list[Mapping[str, Any]] = []
     places = []
-    for kind, hits in subject.listed(power, scope).items():
+    for kind, hits in kinds.items():
         for hit in hits:
             places.append(f"{kind}[{len(rows)}]")
             rows.append(_row(hit))

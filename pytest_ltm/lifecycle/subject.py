@@ -284,7 +284,7 @@ class Subject:
 
     def listed(self, power: str, scope: Scope) -> dict[str, list[Hit]]:
         """Return the records from `list` or `export`, by kind."""
-        return _kinds_of(self._call_in_scope(power, scope))
+        return hits_by_kind(self._call_in_scope(power, scope))
 
     def exported(self, scope: Scope) -> Any:
         """Return the unchanged result of `export()`."""
@@ -439,7 +439,7 @@ def _says_past(record: Mapping[str, Any]) -> bool:
     return ends or is_closed or state in {"superseded", "retracted", "inactive", "past"}
 
 
-def _kinds_of(exported: Any) -> dict[str, list[Hit]]:
+def hits_by_kind(exported: Any) -> dict[str, list[Hit]]:
     """Return the records of an export by kind; a plain list counts as one kind."""
     if isinstance(exported, (str, bytes)):
         if isinstance(exported, str):

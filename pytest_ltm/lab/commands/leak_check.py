@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -222,14 +222,9 @@ class LeakCheckInput(Struct, frozen=True):
         groups = list(dict.fromkeys(text.group for text in filler))
         if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
             return None
-        halves: tuple[list[FormSample], list[FormSample]] = ([], [])
-        for texts, is_filler in ((result[AMONG], False), (filler, True)):
-            for text in texts:
-                if text.group in groups:
-                    half = halves[groups.index(text.group) % 2]
-                    half.append(FormSample(text.text, is_filler))
-        tree = learn_tree(halves[1])
+        tree = learn_tree(_form_samples(result[AMONG], filler, groups[1::2]))
         held_out = groups[::2]
+        samples = _form_samples(result[AMONG], filler, held_out)
         points: dict[str, float] = {}
         with study_folder("leak-check") as folder:
             path = folder / "tree.json"
@@ -248,7 +243,7 @@ class LeakCheckInput(Struct, frozen=True):
                 for (spec, _), marks in scores.items():
                     points[spec] = points.get(spec, 0.0) + (mean_or_none(marks) or 0.0)
         skips, alone = (points[spec] / len(held_out) for spec in specs)
-        share = share_told_apart(tree, halves[0])
+        share = share_told_apart(tree, samples)
         scenarios = {scenario for _, scenario in scores}
         return SkippedFiller(share, write_tree(tree), skips, alone, len(scenarios))
 
@@ -364,6 +359,17 @@ def _seed_words(names: Sequence[str], seed: int) -> list[str]:
         f"--ltm-seed={seed}",
         *tests,
     ]
+
+
+def _form_samples(
+    messages: Iterable[Text], filler: Iterable[Text], groups: Collection[str]
+) -> list[FormSample]:
+    """Return the labelled messages and fillers of some conversations."""
+    samples = [
+        FormSample(text.text, False) for text in messages if text.group in groups
+    ]
+    samples += [FormSample(text.text, True) for text in filler if text.group in groups]
+    return samples
 
 
 class SkippedFiller(Struct, frozen=True):

@@ -64,6 +64,17 @@ class Closed(Shared):
 class Empty(Shared):
     def export(self):
         return []
+
+
+class Once(Shared):
+    """Exports texts, and hands them out only once."""
+
+    def __init__(self):
+        self.texts = [note.text for note in NOTES["ann"]]
+
+    def export(self):
+        texts, self.texts = self.texts, []
+        return texts
 '''
 
 
@@ -103,6 +114,14 @@ def test_a_store_without_an_export_is_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     audit = record(capsys, "store:audited_notes:Listed")
+    assert counts(audit) == {"duplicate": 1, "junk": 1}
+
+
+def test_a_store_is_asked_for_its_export_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    audit = record(capsys, "store:audited_notes:Once")
+    assert audit["memories"] == 3
     assert counts(audit) == {"duplicate": 1, "junk": 1}
 
 
