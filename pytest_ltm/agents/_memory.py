@@ -76,7 +76,7 @@ def _parse_memory_spec(
             spec.argument, chat_field, role="reader", ready=ready
         )
     except AgentError as error:
-        meant = f"memory:rules?preset={spec.argument}"
-        hint = f". Did you mean {meant!r}?" if spec.argument in PRESETS else ""
+        spec_meant = f"memory:rules?preset={spec.argument}"
+        hint = f". Did you mean {spec_meant!r}?" if spec.argument in PRESETS else ""
         raise AgentError(f"agent {spec.head!r}: {error}{hint}") from error
     return thinker, chosen, memory_fields

@@ -234,12 +234,12 @@ class AgentCaller:
             )
         # An estimate: saving just to measure the size would defeat the purpose.
         self._state_bytes += len(message) + len(reply)
-        told = _ToldExchange(message, reply, user, self._told_time)
-        took = self._persist(
-            partial(self._accept, told), f"{message}\n{reply}", told=told
+        exchange = _ToldExchange(message, reply, user, self._told_time)
+        result = self._persist(
+            partial(self._accept, exchange), f"{message}\n{reply}", exchange=exchange
         )
         # A reported usage of zero counts as none, so that none is recorded.
-        return _without_zero(took)
+        return _without_zero(result)
 
     def _tell_embedded(self, message: str, reply: str) -> Reply:
         """Tell an agent of ours, whose code needs no protection and reports nothing."""
@@ -465,29 +465,29 @@ class AgentCaller:
         cause = TransientFault(str(fault), taken=True) if outcome.passing else None
         raise fault from cause
 
-    def _accept(self, told: _ToldExchange) -> Reply:
-        took: Reply = self._call(
+    def _accept(self, exchange: _ToldExchange) -> Reply:
+        result: Reply = self._call(
             "accept",
-            told.message,
-            told.reply,
+            exchange.message,
+            exchange.reply,
             admit=check_taking,
-            **self._whose("accept", told.user),
+            **self._whose("accept", exchange.user),
         )
         # A server that reports zero usage for an exchange is not replaced by an
         # estimate.
-        return _without_zero(took)
+        return _without_zero(result)
 
     def _persist(
         self,
         attempt: Callable[[], Reply],
         message: str,
         *,
-        told: _ToldExchange | None = None,
+        exchange: _ToldExchange | None = None,
         leaves_no_trace: bool = False,
     ) -> Reply:
         """Return the attempt's result with its usage; retry after transient faults, with the agent restored.
 
-        `told`: the exchange that the attempt tells; the agent is then saved only if
+        `exchange`: the one that the attempt tells; the agent is then saved only if
         saving is cheap, and restored only if a state is known. `leaves_no_trace`: the
         agent need not be restored.
         """
@@ -496,7 +496,7 @@ class AgentCaller:
         state = None
         told_since: list[_ToldExchange] = []
         if self._door.persists and not leaves_no_trace:
-            state = self._state() if told is None else self._state_before_telling()
+            state = self._state() if exchange is None else self._state_before_telling()
             # From here on the known state is outdated, whether or not the attempt
             # succeeds.
             told_since = self._told_since
@@ -526,8 +526,8 @@ class AgentCaller:
                 reply = self._door.persist(
                     attempt, sent=message, anew=anew, ready=restore, used=used
                 )
-            if told is not None and state is not None and self._can_tell_again:
-                told_since.append(told)
+            if exchange is not None and state is not None and self._can_tell_again:
+                told_since.append(exchange)
                 self._note_state(state, told_since)
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
@@ -578,12 +578,12 @@ class AgentCaller:
 
     def _tell_again(self, exchanges: Sequence[_ToldExchange]) -> None:
         """Replay exchanges to the agent; the tokens that this uses count as lost."""
-        for told in exchanges:
-            if told.at is not None:
-                self._call("tell_time", told.at)
-            took = self._accept(told)
-            if took.usage is not None:
-                self._door.lost = took.usage + self._door.lost
+        for exchange in exchanges:
+            if exchange.at is not None:
+                self._call("tell_time", exchange.at)
+            result = self._accept(exchange)
+            if result.usage is not None:
+                self._door.lost = result.usage + self._door.lost
 
     def _used_since(self, usage_before: Usage) -> Usage | None:
         """Return the usage since `usage_before`; None if a count has decreased, so that it is unknown."""

@@ -237,12 +237,9 @@ class ActingTurn:
         """Store the calls in a model's answer, and return them."""
         if not answer.calls:
             return ()
-        functions = []
-        for call in answer.calls:
-            function = {"name": call.name, "arguments": call.arguments or "{}"}
-            functions.append({"id": call.id, "type": "function", "function": function})
+        calls = [call.to_message() for call in answer.calls]
         self.acted.append(
-            {"role": "assistant", "content": answer.text, "tool_calls": functions}
+            {"role": "assistant", "content": answer.text, "tool_calls": calls}
         )
         return tuple(Call(call.name, call.arguments, call.id) for call in answer.calls)
 

@@ -46,6 +46,11 @@ class ToolCall(Struct, frozen=True):
     arguments: str
     """As the model wrote them: JSON, if valid; without secrets."""
 
+    def to_message(self) -> dict[str, Any]:
+        """Return the call in the form that a later prompt shows."""
+        function = {"name": self.name, "arguments": self.arguments or "{}"}
+        return {"id": self.id, "type": "function", "function": function}
+
 
 class ModelResponse(Struct, frozen=True):
     """A model's reply."""

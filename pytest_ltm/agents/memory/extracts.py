@@ -62,7 +62,7 @@ class Statement(Struct, frozen=True):
 
 def split_into_sentences(text: str) -> list[str]:
     """Return the sentences of a text; each line ends a sentence."""
-    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
 
 
 def speaks_of_self(sentence: str) -> bool:
@@ -161,9 +161,11 @@ def write_extract(statements: Iterable[Statement], size: int) -> str:
     lines = []
     for date, of_day in groupby(ordered, key=lambda row: row.date):
         lines.append(date)
-        for speaker, said in groupby(of_day, key=lambda row: row.speaker):
+        for speaker, statements_of_speaker in groupby(
+            of_day, key=lambda row: row.speaker
+        ):
             lines.append(f"{speaker}:" if speaker else "")
-            lines += [statement.text for statement in said]
+            lines += [statement.text for statement in statements_of_speaker]
     return "\n".join(filter(None, lines))
 
 

@@ -31,7 +31,7 @@ from pytest_ltm.agents.memory.thinker import Replying, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.api.model import Reply
 from pytest_ltm.api.storage import did_you_mean, load_packaged_yaml
-from pytest_ltm.providers import ModelResponse
+from pytest_ltm.providers import ModelResponse, ToolCall
 from pytest_ltm.providers.completions import Message
 
 if TYPE_CHECKING:
@@ -318,10 +318,8 @@ class Paging(Thinks):
         for n, requested in enumerate(thought.calls):
             call = structs.replace(requested, id=requested.id or f"{fresh}{n}")
             calls.append(call)
-            function = {"name": call.tool, "arguments": json.dumps(call.arguments)}
-            call_fields.append(
-                {"id": call.id, "type": "function", "function": function}
-            )
+            shown = ToolCall(call.id, call.tool, json.dumps(call.arguments))
+            call_fields.append(shown.to_message())
         self._queue.append(
             {"role": "assistant", "content": thought.text, "tool_calls": call_fields}
         )

@@ -369,8 +369,8 @@ class Pipeline(Thinks):
         self._checked = today
 
     def _chance_to_last(self, number: int, today: int) -> float:
-        heard = self._days[self._memories.items[number].span.first]
-        strength, recalled = self._strength.get(number, (1, heard))
+        told_day = self._days[self._memories.items[number].span.first]
+        strength, recalled = self._strength.get(number, (1, told_day))
         if self._settings.forgetting == "code":
             days = today - recalled
             return math.exp(-days / strength) if days < _GONE else 0.0
@@ -562,15 +562,15 @@ class Pipeline(Thinks):
         """
         utterances = self._memories.log.utterances
         share = self._settings.recent
-        whole = isinstance(share, int)
-        room = self._settings.window * (0.5 if whole else share)
+        is_count = isinstance(share, int)
+        room = self._settings.window * (0.5 if is_count else share)
         if self._settings.value.unit in _OF_SESSIONS:
             pending = self._session_from
         else:
             pending = len(utterances)
-        wanted = min(pending, len(utterances) - 2 * share) if whole else 0
+        earliest = min(pending, len(utterances) - 2 * share) if is_count else 0
         first = len(utterances)
-        while first > max(0, wanted):
+        while first > max(0, earliest):
             used += _shown_tokens(utterances[first - 1])
             limit = self._settings.window / 2 if first - 1 >= pending else room
             if used > limit:

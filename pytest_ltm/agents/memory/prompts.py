@@ -49,10 +49,10 @@ def load_role_prompts(path: Path) -> Prompts:
     return Prompts(words, {"file": path.name, "sha256": digest})
 
 
-def _merge_texts(given: Field, ours: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_texts(texts: Field, ours: Mapping[str, Any]) -> dict[str, Any]:
     """Return our texts, replaced by the given ones."""
     merged = dict(ours)
-    for name, field in given.mapping([*ours]).items():
+    for name, field in texts.mapping([*ours]).items():
         if isinstance(ours[name], Mapping):
             merged[name] = _merge_texts(field, ours[name])
         elif name != _VERSION:

@@ -240,10 +240,12 @@ def _own_queries(message: str, count: int) -> tuple[str, ...]:
     """Return queries for a brief message: its questions, and their content words."""
     if not asks_something(message):
         return ()
-    asked = " ".join(_questions(message))
-    words = " ".join(_telling_words(asked))
+    question_text = " ".join(_questions(message))
+    words = " ".join(_telling_words(question_text))
     return tuple(
-        dict.fromkeys(query for query in (asked, words) if query and query != message)
+        dict.fromkeys(
+            query for query in (question_text, words) if query and query != message
+        )
     )[:count]
 
 
@@ -346,20 +348,20 @@ def _fit_notes(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
     empty = {field: [""] for field in lists}
     room = size - count_tokens(shown_user({**rest, **empty}))
     chosen = choose_statements(statements, room, _ITEM)
-    kept = {
+    chosen_notes = {
         field: [note for note in notes if Statement(str(note), field) in chosen]
         for field, notes in lists.items()
     }
-    filled = {field: notes for field, notes in kept.items() if notes}
+    filled = {field: notes for field, notes in chosen_notes.items() if notes}
     return _drop_oldest_fields({**filled, **rest}, size)
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
     """Return an object within a number of tokens, without its oldest fields if necessary."""
-    kept = dict(user)
-    while kept and count_tokens(shown_user(kept)) > size:
-        kept.pop(next(iter(kept)))
-    return kept
+    fields = dict(user)
+    while fields and count_tokens(shown_user(fields)) > size:
+        fields.pop(next(iter(fields)))
+    return fields
 
 
 def shown_user(user: Mapping[str, Any]) -> str:
@@ -395,13 +397,13 @@ class Jot(_RoleTask, frozen=True, kw_only=True):
 
 def _newest_lines(lines: Sequence[str], size: int) -> str:
     """Return the last lines that fit into `size` tokens."""
-    kept: list[str] = []
+    newest: list[str] = []
     for line in reversed(lines):
         size -= count_tokens(line) + 1
         if size < 0:
             break
-        kept.append(line)
-    return "\n".join(reversed(kept))
+        newest.append(line)
+    return "\n".join(reversed(newest))
 
 
 # --- Derived when memories are stored: additional keys, and other kinds of memories.
@@ -444,14 +446,14 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
         """Return up to eight statements of each utterance."""
         result = []
         for place, utterance in enumerate(self.said):
-            told = [
+            statements = [
                 sentence
                 for sentence in split_into_sentences(utterance.text[:MAX_CLOSELY_READ])
                 if not sentence.endswith("?")
             ]
             facts = [
                 statement
-                for statement in told
+                for statement in statements
                 if speaks_of_self(statement) or says_name_or_number(statement)
             ]
             result += [ExtractedFact(fact, (place,)) for fact in facts[:_MOST]]
@@ -505,14 +507,14 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
 
     def by_rules(self) -> str:
         """Return the statements, one per line, by date and speaker."""
-        told = [
+        statements = [
             statement
             for utterance in self.said
             if utterance.role != "assistant"
             for statement in list_statements(utterance.text)
             if self._wants(statement.text)
         ]
-        return write_extract([*read_extract(self.earlier), *told], self.size)
+        return write_extract([*read_extract(self.earlier), *statements], self.size)
 
     def _wants(self, statement: str) -> bool:
         if self.of not in ("day", "personality"):

@@ -389,16 +389,16 @@ class Stored(TakesTurns):
             raise AgentFault(
                 f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes"
             )
-        said = []
+        utterances = []
         for utterance in self._utterances.values():
             at = format_moment(utterance.at)
-            said.append([utterance.text, utterance.role, at])
+            utterances.append([utterance.text, utterance.role, at])
         ids = [[key, utterance.text] for key, utterance in self._by_id.items()]
         fields = {
             "user": self._user,
             "now": format_moment(self._now),
             "used": structs.asdict(self._used),
-            "said": said,
+            "said": utterances,
             "ids": ids,
             "records": self._records,
             "keys": self._keys,
@@ -504,10 +504,10 @@ class Stored(TakesTurns):
         rows = []
         for number, entry in enumerate(listed):
             key, text, at = _parse_hit(entry)
-            said, source = self._recognize(key, text, at, entry)
-            hits.append(MemoryHit(str(number), (said,)))
+            utterance, source = self._recognize(key, text, at, entry)
+            hits.append(MemoryHit(str(number), (utterance,)))
             found.append(source)
-            rows.append(("found", key, said.text))
+            rows.append(("found", key, utterance.text))
         self._rows += rows
         self._found = found
         self._raise_leak()

@@ -726,10 +726,10 @@ def _code_of(
     return "I don't know."
 
 
-def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
+def _is_same_thing(name: Sequence[str], other_name: Sequence[str]) -> bool:
     """Return whether two names mean the same thing, even if one has extra words."""
-    (owner, thing) = one
-    (other_owner, other_thing) = other
+    (owner, thing) = name
+    (other_owner, other_thing) = other_name
     first = thing.split()
     second = other_thing.split()
     names = owner.split()
