@@ -85,28 +85,19 @@ def score_part_again(
 ) -> None:
     """Score the conversations started by one command again; record differences, and what could not be checked.
 
-    `foreign`: another person made the run. Bundled scenarios are then played outside the project that is present.
+    `foreign`: another person made the run. Bundled scenarios are then played outside the project that is present, as
+    they are if they cannot be played in it: a run may come from elsewhere.
     """
     names: Sequence[str] = part["conversations"]
-    source = work / "source" / run.result.run_id
-    apart = work / "apart"
-    apart.mkdir(parents=True)
-    _copy_conversations(run.path, source, names)
     rows = [row for _, row in _read_rows(run.path, names)]
     is_bundled = all(row.nodeid.startswith("ltm/") for row in rows)
     is_apart = foreign and is_bundled
-    record = _repeated_run(
-        part["run"], source / names[0], arguments.data, away=is_apart
-    )
-    write_whole(source / "run.json", json_text(record).encode())
-    words = [f"--ltm-rescore={source}", "--ltm-judge=none"]
-    if is_apart:
-        words.append(f"--rootdir={apart}")
-    words += arguments.pytest
-    rescored_run, printed = run_pytest(
-        words, work / "ltm", python=arguments.python, cwd=apart if is_apart else None
-    )
-    if rescored_run is None or not any(rescored_run.glob(f"*/{RESULTS}")):
+    source = work / "source" / run.result.run_id
+    rescored_run, printed = _rescore(run, part, source, arguments, away=is_apart)
+    if rescored_run is None and is_bundled and not is_apart:
+        source = work / "elsewhere" / run.result.run_id
+        rescored_run, _ = _rescore(run, part, source, arguments, away=True)
+    if rescored_run is None:
         reason = f"verdicts were not reached again: {_printed_reason(printed)}"
         if not is_bundled:
             reason += ". Its tests are those of a project: verify it there, at the commit that was tested"
@@ -127,6 +118,39 @@ def score_part_again(
         names = " and ".join(sorted(recorders))
         hint = "--python=PATH scores it again with that version"
         verification.held.append(f"it was recorded by pytest-ltm {names}: {hint}")
+
+
+def _rescore(
+    run: LoadedRun,
+    part: Mapping[str, Any],
+    source: Path,
+    arguments: Namespace,
+    *,
+    away: bool,
+) -> tuple[Path | None, Sequence[str]]:
+    """Score a copy of the part, to be made at `source`; return the new run, if it has results, and pytest's output.
+
+    `away`: in an empty folder, without the project that is present.
+    """
+    names: Sequence[str] = part["conversations"]
+    _copy_conversations(run.path, source, names)
+    record = _repeated_run(part["run"], source / names[0], arguments.data, away=away)
+    write_whole(source / "run.json", json_text(record).encode())
+    words = [f"--ltm-rescore={source}", "--ltm-judge=none"]
+    empty = source.with_name("apart")
+    if away:
+        empty.mkdir()
+        words.append(f"--rootdir={empty}")
+    words += arguments.pytest
+    rescored_run, printed = run_pytest(
+        words,
+        source.with_name("ltm"),
+        python=arguments.python,
+        cwd=empty if away else None,
+    )
+    if rescored_run is None or not any(rescored_run.glob(f"*/{RESULTS}")):
+        return None, printed
+    return rescored_run, printed
 
 
 def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:

@@ -53,6 +53,9 @@ def take_over(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> 
         raise pytest.UsageError(f"{flag}: {error}") from error
     started = (config.rootpath / run.folder).resolve()
     if started != folder.resolve():
+        if not started.is_dir():
+            reason = f"run {result.name} was started in the folder {run.folder!r} of its project, which is not here"
+            raise pytest.UsageError(f"{flag}: {reason}. Run it in that project")
         reason = f"run {result.name} was started in {str(started)!r}, and its paths are relative to that folder"
         command = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
         raise pytest.UsageError(f"{flag}: {reason}. Run it there: {command}")

@@ -488,6 +488,27 @@ def test_a_byte_of_a_bundle_that_was_flipped_is_named_or_does_not_matter(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_run_that_was_started_in_another_folder_holds(
+    project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project.file("[pytest]", "pytest.ini")
+    inside = project.path / "services" / "bot"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    project.pytest(*PLAYED)
+    shutil.copytree(latest_run(project.path), tmp_path / "got" / "run")
+    monkeypatch.chdir(tmp_path / "got")
+
+    status, found = verify(tmp_path / "got" / "run", capsys)
+    assert (status, found["unchecked"]) == (0, [])
+    assert any("verdicts reached again" in sentence for sentence in found["checked"])
+    refused = project.pytest(f"--ltm-rescore={tmp_path / 'got' / 'run'}", "--rootdir=.")
+    refused.stderr.fnmatch_lines(["*in the folder 'services/bot' of its project*"])
+
+
 def test_a_run_whose_folder_has_another_name_holds(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
