@@ -36,7 +36,7 @@ class Spec(Struct, frozen=True):
         self,
         known: Collection[str],
         *,
-        groups: Iterable[str] = (),
+        groups: Collection[str] = (),
         texts: Iterable[str] = (),
     ) -> dict[str, Field]:
         """Return the fields of the query by name; AgentError for an unknown name, or one given twice.
@@ -48,6 +48,10 @@ class Spec(Struct, frozen=True):
         values: dict[str, Any] = {}
         for name, text in parse_qsl(self.query, keep_blank_values=True):
             group, dot, member = name.partition(".")
+            if name in groups:
+                raise AgentError(
+                    f"{where}: {name!r} is a group of parameters. Write one of them, as in '{name}.NAME=VALUE'"
+                )
             if group not in known or bool(dot) != (group in groups):
                 if "key" in name:
                     keys = " A key never stands in a spec: key_env=NAME names the environment variable."
@@ -79,7 +83,7 @@ class Spec(Struct, frozen=True):
         known: Collection[str],
         *,
         only_in_files: Collection[str] = (),
-        groups: Iterable[str] = (),
+        groups: Collection[str] = (),
         texts: Iterable[str] = (),
     ) -> dict[str, Field]:
         """Return the fields of a file's `parameters` and of the query; DefinitionError for one in both."""

@@ -428,7 +428,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(
     [
         ("rules?preset=longmemevl", "Did you mean 'longmemeval'"),
         ("rules?valu=turn", "Did you mean 'value'"),
-        ("rules?reading=5", "reading"),
+        ("rules?reading=5", r"is a group of parameters.*'reading\.NAME=VALUE'"),
         ("rules?reading.kk=5", "reading.kk: unknown field"),
         ("rules?preset=ltm-1&preset=ltm-2", "given twice"),
         ("rules?value=chunk", "chunk:TOKENS/OVERLAP"),
