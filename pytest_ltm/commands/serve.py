@@ -13,6 +13,8 @@ from threading import Thread
 from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.commands.arguments import add_flags, add_ltm_dir, add_option
 
+_LAST_PORT = 65_535
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the address of the page."""
@@ -116,6 +118,9 @@ def _listening_socket(arguments: Namespace) -> socket.socket:
             f"--host {host}: others could then read the transcripts of all runs in {arguments.ltm_dir}, unencrypted. "
             "Add --i-know if you mean it"
         )
+    # the operating system would take the remainder
+    if not 0 <= port <= _LAST_PORT:
+        raise ConfigurationError(f"--port {port}: a port is at most {_LAST_PORT}")
     # 0.0.0.0 and :: mean every address, but a link needs a specific one
     if not host.strip("0.:"):
         raise ConfigurationError(

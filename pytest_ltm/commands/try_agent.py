@@ -41,6 +41,7 @@ from pytest_ltm.commands.arguments import (
     add_option,
     add_own_agent,
     choose_spec,
+    positive_integer,
     token_count,
 )
 from pytest_ltm.figures.text import clip_text, wrap_text
@@ -543,7 +544,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "N",
         "how long it may take (default: 60; with --to: 600)",
         None,
-        type=float,
+        type=positive_integer,
     )
     add_option(
         parser,

@@ -38,6 +38,8 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 
 # The branch that others correct.
 MAIN = "main"
+# More tokens cannot have been measured.
+_MOST_TOKENS = 10**12
 
 
 class PublishedResult(Struct, frozen=True, kw_only=True):
@@ -147,7 +149,7 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
         dataset=fields.dataset,
         example=example,
         score=_share_of_full(fields.score, fields.max_score, where),
-        span=span if isinstance(span, int) else None,
+        span=span if isinstance(span, int) and span <= _MOST_TOKENS else None,
         manual=bool(record.get("manual")) or automatic is not None,
         automatic=automatic,
         reason="; ".join(_text_tuple(record.get("reasoning"))),

@@ -190,7 +190,8 @@ def read_date(value: Any) -> datetime | None:
         return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         for unit in (1, 1000):
-            if _TIMES[0] <= value / unit <= _TIMES[1]:
+            # not divided first: a number may be too large for that
+            if _TIMES[0] * unit <= value <= _TIMES[1] * unit:
                 return datetime.fromtimestamp(value / unit, timezone.utc)
     return None
 

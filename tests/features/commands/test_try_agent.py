@@ -182,6 +182,15 @@ def test_without_a_spec_it_tries_the_only_bot_of_the_project(
     )
 
 
+@pytest.mark.parametrize("seconds", ["nan", "0", "-1"])
+def test_its_time_is_a_number_of_seconds(
+    capsys: pytest.CaptureFixture[str], seconds: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["try", "full", f"--seconds={seconds}"])
+    assert "expected a number of at least 1" in capsys.readouterr().err
+
+
 def test_a_bot_that_cannot_be_asked_is_named_before_anything(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

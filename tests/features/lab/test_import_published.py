@@ -178,6 +178,10 @@ def test_a_test_that_took_longer_than_its_memory_span_overran(tmp_path: Path) ->
     assert only(run_of(tmp_path, result(tokens=33_000))).overrun
 
 
+def test_a_span_that_nobody_can_have_measured_is_none(tmp_path: Path) -> None:
+    assert only(run_of(tmp_path, result(tokens=10**400))).measured_span is None
+
+
 def test_older_versions_have_no_memory_span_to_overrun(tmp_path: Path) -> None:
     assert not only(
         run_of(tmp_path, result(benchmark="Benchmark 1 - 10k Filler", tokens=90_000))

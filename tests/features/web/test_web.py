@@ -203,6 +203,8 @@ def test_a_port_in_use_is_said_with_what_helps(
     with socket.create_server(("127.0.0.1", 0)) as other:
         assert main(["serve", "--port", str(other.getsockname()[1])]) == 2
     assert "give another --port" in capsys.readouterr().err
+    assert main(["serve", "--port", "99999"]) == 2
+    assert "a port is at most 65535" in capsys.readouterr().err
 
 
 def test_the_link_that_is_printed_is_whole() -> None:
