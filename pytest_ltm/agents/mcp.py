@@ -40,7 +40,12 @@ from pytest_ltm.agents.memory.scopes import (
     scope_arguments,
     takes_argument,
 )
-from pytest_ltm.agents.memory.stores import Stored, separates_users
+from pytest_ltm.agents.memory.stores import (
+    TEXT_FIELDS,
+    TIME_FIELDS,
+    Stored,
+    separates_users,
+)
 from pytest_ltm.agents.memory.thinker import READER_PARAMETERS, Thinker, make_thinker
 from pytest_ltm.agents.sources import (
     AgentSource,
@@ -234,9 +239,6 @@ def reads_of(
 
 
 _NEEDED = ("add", "search")
-# Fields that may contain a memory's text or time, likeliest first.
-_TEXT_FIELDS = ("text", "memory", "content", "value")
-_TIME_FIELDS = ("at", "created_at", "timestamp")
 _TAIL = 300
 
 
@@ -399,8 +401,8 @@ class Server:
             if isinstance(record, dict):
                 # In the form of a store: `(id, text, score, at)`, with no time if it is
                 # unknown.
-                text = _first_text(record, _TEXT_FIELDS)
-                time = _parse_time(_first_text(record, _TIME_FIELDS))
+                text = _first_text(record, TEXT_FIELDS)
+                time = _parse_time(_first_text(record, TIME_FIELDS))
                 memories.append((record.get("id"), text, record.get("score"), time))
             else:
                 memories.append(record)

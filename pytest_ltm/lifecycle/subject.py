@@ -20,6 +20,7 @@ from pytest_ltm.agents.memory.scopes import (
     takes_argument,
     takes_scope,
 )
+from pytest_ltm.agents.memory.stores import TEXT_FIELDS
 from pytest_ltm.api.storage import START, LtmError, describe_error
 
 POWERS: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +37,6 @@ POWERS: Mapping[str, tuple[str, ...]] = {
     "usage": ("usage",),
 }
 """Optional powers of a store in addition to `add` and `search`, with their method names."""
-_TEXT_KEYS = ("text", "memory", "content", "value")
 _RECORD = 4
 _BY_QUERY = {"query", "text", "memory", "content"}
 
@@ -419,7 +419,7 @@ def _hit_of(record: Any) -> Hit:
     if isinstance(record, str):
         return Hit(record)
     if isinstance(record, Mapping):
-        text = next((record[key] for key in _TEXT_KEYS if record.get(key)), "")
+        text = next((record[key] for key in TEXT_FIELDS if record.get(key)), "")
         moment = record.get("at") or record.get("created_at")
         when = moment if isinstance(moment, datetime) else None
         past = _says_past(record)
@@ -427,7 +427,7 @@ def _hit_of(record: Any) -> Hit:
     if isinstance(record, Sequence) and len(record) == _RECORD:
         key, text, _, moment = record
         return Hit(str(text), key, moment if isinstance(moment, datetime) else None)
-    text = next((getattr(record, name, "") for name in _TEXT_KEYS), "")
+    text = next((getattr(record, name, "") for name in TEXT_FIELDS), "")
     return Hit(str(text or record), getattr(record, "id", None))
 
 
@@ -465,7 +465,7 @@ def hits_by_kind(exported: Any) -> dict[str, list[Hit]]:
 
 def _has_text(record: Any) -> bool:
     if isinstance(record, Mapping):
-        return any(record.get(key) for key in _TEXT_KEYS)
+        return any(record.get(key) for key in TEXT_FIELDS)
     return isinstance(record, str)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
@@ -44,6 +44,10 @@ VERSION = 2
 """Increase when replies change: part of the fingerprint."""
 PAUSE = timedelta(hours=1)
 """A longer pause begins a new session."""
+TEXT_FIELDS = ("text", "memory", "content", "value")
+"""Fields that may contain the text of a store's record, likeliest first."""
+TIME_FIELDS = ("at", "created_at", "timestamp")
+"""Fields that may contain the time of a store's record, likeliest first."""
 _PARTS = 4
 _WRITTEN = 3
 _MISSES = 3
@@ -658,11 +662,18 @@ class Stored(TakesTurns):
 
 
 def _parse_hit(hit: Any) -> tuple[Any, Any, Any]:
-    """Return id, text and time of a search result, which may be a text alone."""
+    """Return id, text and time of a search result: a text alone, its parts, or a record with named fields."""
     if isinstance(hit, (tuple, list)) and len(hit) == _PARTS:
         key, text, _, at = hit
         return key, text, at
-    return None, hit, None
+    find = hit.get if isinstance(hit, Mapping) else partial(getattr, hit)
+    texts = [find(name, None) for name in TEXT_FIELDS]
+    text = next((value for value in texts if isinstance(value, str)), None)
+    if text is None:
+        return None, hit, None
+    times = [find(name, None) for name in TIME_FIELDS]
+    moments = [value for value in times if isinstance(value, datetime) and value.tzinfo]
+    return find("id", None), text, moments[0] if moments else None
 
 
 def separates_users(store: object) -> bool:

@@ -43,6 +43,21 @@ class Plain:
         return self.notes[::-1][:k]
 
 
+class Record:
+    def __init__(self, number, text):
+        self.id, self.memory, self.metadata = number, text, {"kind": "fact"}
+
+
+class Objects(Plain):
+    def search(self, query, *, k):
+        return [Record(number, text) for number, text in enumerate(self.notes)][:k]
+
+
+class Mappings(Plain):
+    def search(self, query, *, k):
+        return [{"id": hit.id, "memory": hit.memory, "score": 0.5} for hit in Objects.search(self, query, k=k)]
+
+
 class PerUser(Plain):
     def search(self, query, *, k, user):
         self.calls.append(("search", user))
@@ -383,6 +398,15 @@ def test_a_store_that_misbehaves_is_a_fault_that_names_it(name: str, said: str) 
     agent.accept(TRAIN, "Noted.")
     with pytest.raises(AgentFault, match=f"store 'some_stores:{name}'.*{said}"):
         asked(agent, "When?")
+
+
+@pytest.mark.parametrize("name", ["Objects", "Mappings"])
+def test_a_search_may_return_records_as_in_the_suite_lifecycle(name: str) -> None:
+    agent = made(name)
+    agent.accept(TRAIN, "Noted.")
+
+    assert "14" in asked(agent, "From which platform does my train leave?").text
+    assert agent.retrieved()[0] == TRAIN
 
 
 def test_a_store_that_takes_nothing_in_is_a_fault_that_names_it() -> None:
