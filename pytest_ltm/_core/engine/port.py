@@ -316,10 +316,10 @@ class LivePort:
         """Tell the agent an exchange, and save its state unless telling it again is cheaper."""
         self._exchange = told.exchange
         self._have("")
+        line = self._held.line
 
         def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
             began = stopwatch_seconds()
-            line = self._held.line
             with self._tracing(told.exchange):
                 took = self._held.tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
@@ -328,7 +328,7 @@ class LivePort:
                 self._held.save_if_cheap(told.exchange)
             return took, seconds, memory
 
-        calling = call_now if self._held.line.is_told_directly else self._calling
+        calling = call_now if line.is_told_directly else self._calling
         with self._accounting():
             took, seconds, memory = calling("", tell)
         self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
