@@ -223,6 +223,9 @@ def keep_concurrent_users_apart(bench: Bench) -> None:
     subject = bench.subject
     mine = list(bench.make_facts.many(_EACH))
     theirs = list(bench.make_facts.many(_EACH))
+    alone = bench.make_facts.fact()
+    bench.tell([alone], ann)
+    row.control("one user", bench.missing(alone, ann))
     leaks: list[str] = []
 
     def live(
@@ -235,15 +238,15 @@ def keep_concurrent_users_apart(bench: Bench) -> None:
     raised = run_writers(
         [lambda: live(mine, theirs, ann, bo), lambda: live(theirs, mine, bo, ann)]
     )
+    if any(leaks) or not raised:
+        row.expect("meanwhile", first_of(leaks))
     if raised:
-        row.lacks("own of both", f"another thread may not write: {raised}")
-        return
+        raise NotSupported(f"another thread may not write: {raised}")
     subject.settle(ann)
     subject.settle(bo)
     problems = [bench.missing(fact, ann) for fact in mine]
     problems += [bench.missing(fact, bo) for fact in theirs]
     row.expect("own of both", first_of(problems))
-    row.expect("meanwhile", first_of(leaks))
     row.expect(
         "afterwards", first_of(bench.present(fact, bo, whose(ann)) for fact in mine)
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,39 @@ def test_an_empty_store_fails_every_test_that_it_supports(test: LifeTest) -> Non
     """A test of absence has a control, so that a store that finds nothing passes no test."""
     row = seen(test, Empty).row
     assert row.failures
+
+
+class Broken(RightStore):
+    """No search ever succeeds."""
+
+    def search(self, query: str, **named: Any) -> list[Any]:
+        raise RuntimeError(f"no index for {query!r}, {named}")
+
+
+class OneThread(RightStore):
+    """Refuses other threads than the one that made it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = threading.get_ident()
+
+    def add(self, *values: Any, **keywords: Any) -> Any:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("made in another thread")
+        return super().add(*values, **keywords)
+
+
+@pytest.mark.parametrize("name", ["race", "writers"])
+def test_a_store_that_always_raises_fails_where_threads_are_tested(name: str) -> None:
+    assert seen(BY_NAME[name], Broken).row.failures
+
+
+@pytest.mark.parametrize("name", ["race", "writers"])
+def test_a_store_of_one_thread_does_not_support_a_race(name: str) -> None:
+    bench = Bench(Subject(OneThread, Pace()), random.Random(1))
+    with closing(bench.subject):
+        assert "another thread may not write" in run_test(BY_NAME[name], bench)
+    assert bench.row.failures == []
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
