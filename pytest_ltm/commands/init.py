@@ -250,8 +250,11 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
         print(f"  {verdict}", flush=True)
         if is_red:
             return Gate(setting, forecast.budget, is_played=True)
-    proof.baseline.unlink(missing_ok=True)
-    print(f"\nno gate is written, as none was seen to turn red: {why}")
+    removed = ""
+    if proof.baseline.is_file():
+        proof.baseline.unlink()
+        removed = ", and the baseline is removed"
+    print(f"\nno gate is written{removed}, as none was seen to turn red: {why}")
     return None
 
 

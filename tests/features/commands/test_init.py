@@ -491,7 +491,10 @@ def test_a_bot_without_memory_gets_no_gate(
     assert main(["init"]) == 1
     told = capfd.readouterr().out
     assert "to play, and once more for the proof: " in told
-    assert "no gate is written, as none was seen to turn red: the bot scores" in told
+    assert (
+        "no gate is written, and the baseline is removed, as none was seen to turn red: the bot scores"
+        in told
+    )
     assert not (folder / ".github").exists()
     assert not (folder / "ltm_baselines/main.json").exists()
 
