@@ -102,6 +102,7 @@ def _look_up(
         or _address_hint(spec)
         or _file_hint(spec, base or Path.cwd())
         or _name_hint(spec, base or Path.cwd())
+        or _call_hint(spec)
         or hint
     )
     otherwise = "any other is a dotted path such as mypkg.bot:Bot"
@@ -245,6 +246,16 @@ def _file_hint(spec: str, folder: Path) -> str:
     names = [name] if name else best_names(file)
     module = path.removesuffix(".py").strip("./").removeprefix("src/").replace("/", ".")
     return f" An agent in a file is named with dots, as in '{module}:{(names or ['Bot'])[0]}'."
+
+
+def _call_hint(spec: str) -> str:
+    """Return a hint on how to name an agent that was given as a call, such as `bot:Bot()`."""
+    name, _, arguments = spec.partition("(")
+    if not arguments or re.fullmatch(r"\w[\w.]*[:.]\w[\w.]*", name) is None:
+        return ""
+    return (
+        f" An agent is named, not called: {name!r}. A YAML file can give it parameters."
+    )
 
 
 def _name_hint(spec: str, folder: Path) -> str:

@@ -22,6 +22,7 @@ COMMANDS = {
     "--ltm": "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec'",
     "--ltm-agent=": "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full",
     "--ltm-agent=bot.py": "unknown agent 'bot.py'. An agent in a file is named with dots, as in 'bot:Bot'.",
+    "--ltm-agent=bot:Bot()": "unknown agent 'bot:Bot()'. An agent is named, not called: 'bot:Bot'. A YAML file can give",
     "--ltm-agent=bott:Bot": "agent 'bott:Bot': there is no module 'bott', neither installed nor in '*'.",
     "--ltm-agent=bot:Bott": "agent 'bot:Bott': module 'bot' (*bot.py) has no 'Bott'. Did you mean 'Bot'?",
     "--ltm-agent=bot:Bot.rply": "has no 'rply'. Did you mean 'reply'?",
