@@ -354,7 +354,7 @@ class Subject:
                 result = self._awaited(result)
         except LtmError as error:
             raise StoreRaised(f"{name}(): {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             raise StoreRaised(f"{name}() raised {describe_error(error)}") from error
         took = self.pace.clock.seconds() - began
         self.usage.seconds.setdefault(name, []).append(took)

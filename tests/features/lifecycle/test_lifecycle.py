@@ -74,6 +74,18 @@ class Broken(RightStore):
         raise RuntimeError(f"no index for {query!r}, {named}")
 
 
+class Leaving(RightStore):
+    """Ends the program."""
+
+    def add(self, *values: Any, **keywords: Any) -> Any:
+        raise SystemExit(f"no room for {values}, {keywords}")
+
+
+def test_a_store_that_ends_the_program_fails_and_ends_nothing() -> None:
+    [failure] = seen(BY_NAME["found"], Leaving).row.failures
+    assert "add() raised SystemExit: no room for" in failure.evidence
+
+
 class OneThread(RightStore):
     """Refuses other threads than the one that made it."""
 
