@@ -28,12 +28,14 @@ from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
     OTHER_TIME,
+    Gold,
     Rubric,
     Ruling,
     amount_ruling,
     open_if_unread,
     proven_ruling,
     read_gold,
+    restates_amount,
     ruling_of_value,
     time_of,
     time_ruling,
@@ -43,6 +45,7 @@ from pytest_ltm.language.rulings.rules import (
     commits_to_neither,
     in_other_words,
     is_open_ended,
+    order_ruling,
     yes_or_no,
 )
 from pytest_ltm.language.rulings.stance import (
@@ -298,27 +301,34 @@ def _verdict_by_category(
     ):
         return Ruling("yes", "repeats the expected answer")
     said = concluding_part(prediction)
-    texts = read_gold(gold, question).texts
-    reason = (
-        why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
-    )
+    read = read_gold(gold, question)
+    reason = ""
+    if len(prediction) <= SHORT:
+        reason = why_rejected([gold, *read.texts], question, said)
     if reason in FINAL | DOUBTFUL:
         is_both = reason == SEVERAL and not UNDECIDED.search(said)
         is_no = reason in FINAL and (not is_both or time_of(gold))
+        is_no = is_no and not (reason == SEVERAL and restates_amount(read, said))
         return Ruling("no" if is_no else "unscored", reason)
     if refuses_answer(said):
         is_polar = yes_or_no(gold) and _YES_OR_NO.match(prediction)
         is_open = is_polar or _says_more_than_refusal(gold, question, said)
         return Ruling("unscored", "refuses, and more") if is_open else CANNOT_TELL
+    ruling = _verdict_by_kind(read, gold, question, said)
+    return settle_ruling(ruling, read, question, prediction)
+
+
+def _verdict_by_kind(read: Gold, gold: str, question: str, reply: str) -> Ruling:
     if leading := _YES_OR_NO.match(gold):
-        ruling = _yes_or_no(leading, gold, question, said)
-    elif expected := next(filter(None, map(time_of, texts)), ()):
-        ruling = time_ruling(expected, gold, said)
-        if ruling == OTHER_TIME and _is_nearly_counted(expected, gold, said):
-            ruling = Ruling("unscored", "counts a day or two otherwise, or from now")
-    else:
-        ruling = _amount_or_phrase(gold, question, said)
-    return settle_ruling(ruling, read_gold(gold, question), question, prediction)
+        return _yes_or_no(leading, gold, question, reply)
+    if expected := next(filter(None, map(time_of, read.texts)), ()):
+        ruling = time_ruling(expected, gold, reply)
+        if ruling == OTHER_TIME and _is_nearly_counted(expected, gold, reply):
+            return Ruling("unscored", "counts a day or two otherwise, or from now")
+        return ruling
+    if read.kind == "order":
+        return order_ruling(read, reply, refused=False)
+    return _amount_or_phrase(read, gold, question, reply)
 
 
 def _is_nearly_counted(expected: tuple[DateRange, ...], gold: str, reply: str) -> bool:
@@ -394,8 +404,7 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> 
     return Ruling("unscored", f"says {word}, in other words or for another reason")
 
 
-def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
-    read = read_gold(gold, question)
+def _amount_or_phrase(read: Gold, gold: str, question: str, text: str) -> Ruling:
     years = set(_YEAR.findall(text))
     if years and years.isdisjoint(_YEAR.findall(gold)) and _YEAR.search(gold):
         return Ruling("no", "names another year")

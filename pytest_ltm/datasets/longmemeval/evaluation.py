@@ -35,6 +35,7 @@ from pytest_ltm.language.rulings.gold import (
     open_if_unread,
     proven_ruling,
     read_gold,
+    restates_amount,
     ruling_of_value,
     time_of,
     time_ruling,
@@ -51,6 +52,7 @@ from pytest_ltm.language.rulings.stance import (
     DOUBTFUL,
     FINAL,
     OVER,
+    SEVERAL,
     SHORT,
     concluding_part,
     doubt_of,
@@ -130,6 +132,8 @@ def _rule_by_type(
         reason = why_rejected((gold.whole, *gold.texts), question, hypothesis)
     else:
         reason = ""
+    if reason == SEVERAL and restates_amount(gold, hypothesis):
+        return Ruling("unscored", reason)
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
         replaced = reason == OVER and is_left_behind(
             gold.texts[0], question, hypothesis

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
@@ -24,6 +26,7 @@ from pytest_ltm.language.meanings import (
     LIGHT,
     STOPS,
     found_in,
+    is_like,
     is_of_root,
     meaning_key,
 )
@@ -43,7 +46,7 @@ from pytest_ltm.language.rulings.gold import (
     without_questions,
 )
 from pytest_ltm.language.rulings.rules import RIGHT, options_of
-from pytest_ltm.language.rulings.stance import SHORT, concluding_part
+from pytest_ltm.language.rulings.stance import SHORT, concluding_part, has_negation
 from pytest_ltm.language.values.quantities import (
     Quantity,
     distinct_quantities,
@@ -68,6 +71,16 @@ _LABELLED = frozenset((":", "|"))
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
+_IN_SOME_WORDS = frozenset(("has its words", "names all of it in other words"))
+_RELATIONS = frozenset(
+    (
+        *("without", "not", "no", "never", "nor", "except"),
+        *("before", "until", "till", "under", "over", "than"),
+    )
+)
+_OWN_CLAUSE = lazy_pattern(r"[,;:()]|\b(?:rather|instead|as|and|but|not|since)\b")
+_USER = frozenset(("you", "me"))
+_USER_SUBJECTS = (["you"], ["youre"], ["i"], ["im"])
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 # An echo of a question has at least this many of its distinctive words, and this share
 # of them.
@@ -85,6 +98,8 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     reply = _strip_numbers(concluding_part(answer))
     if ruling in (NAMED_AMOUNT, UNSURE_AMOUNT):
         return _settle_amount(ruling, gold, question, reply)
+    if ruling.reason in _IN_SOME_WORDS and _turns_words(gold, question, reply):
+        return Ruling("unscored", f"{ruling.reason}, and turns it round")
     is_order_right = ruling == RIGHT and _names_both(question, reply)
     if ruling.verdict == "yes" and not is_order_right:
         doubt = assertion_doubt(gold, question, reply)
@@ -96,6 +111,24 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     if ruling.verdict == "no" and is_long and _find_values(gold, reply)[1]:
         return Ruling("unscored", f"{ruling.reason}, and names it")
     return ruling
+
+
+def _turns_words(gold: Gold, question: str, reply: str) -> bool:
+    """Return whether a reply with the words of the expected answer may say something else with them."""
+    relations = _RELATIONS.intersection(plain_words(gold.texts[0]))
+    # "black without sugar", and "black with one sugar"
+    is_lost = not relations.issubset(plain_words(f"{question} {reply}"))
+    is_denied = has_negation(reply) and not has_negation(f"{question} {gold.whole}")
+    return is_lost or is_denied or _exchanges_names(gold.texts[0], reply)
+
+
+def _exchanges_names(expected: str, reply: str) -> bool:
+    """Return whether a reply has the names of a statement in another order: who lent to whom."""
+    names = [match.span() for match in RE.name_within.finditer(expected)]
+    gaps = [expected[first[1] : second[0]] for first, second in pairwise(names)]
+    is_list = all("," in gap or RE.listed.fullmatch(gap) for gap in gaps)
+    places = [reply.find(expected[slice(*span)]) for span in names]
+    return not is_list and min(places) >= 0 and places != sorted(places)
 
 
 def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Ruling:
@@ -273,7 +306,8 @@ class _Topic:
     """The words of a question and of the expected value."""
 
     def __init__(self, question: str, gold: Gold) -> None:
-        words = plain_words(f"{question} {gold.whole}")
+        words_of_question = plain_words(question)
+        words = [*words_of_question, *plain_words(gold.whole)]
         self._words = frozenset(words)
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
@@ -289,11 +323,33 @@ class _Topic:
         # a person may have a short name: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._gold = gold
+        kind_asked = RE.kind_asked.search(question.lower())
+        # the value itself stands for "what kind of event"
+        self._kind_asked = (
+            set(map(meaning_key, plain_words(kind_asked[1]))) if kind_asked else set()
+        )
+        pairs = list(pairwise(words_of_question))
+        self._verbs_of_user = {
+            meaning_key(word) for user, word in pairs if user == "i"
+        } - _EMPTY
+        self._verbs_to_user = {
+            meaning_key(word) for word, user in pairs if user == "me"
+        } - _EMPTY
+        self.asks_of_other = RE.other_asked.search(question.lower()) is not None
+        self.asks_for_origin = words_of_question[-1:] == ["from"]
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
         # the question is about a possibility or the future, so such words cause no
         # doubt
         self._is_open = RE.hedge.search(normalize_text(question)) is not None
+
+    def is_verb_of_user(self, word: str) -> bool:
+        """Return whether the user does in the question what a word says: "do I owe"."""
+        return _is_among(word, self._verbs_of_user)
+
+    def is_verb_to_user(self, word: str) -> bool:
+        """Return whether somebody does to the user what a word says: "owes me"."""
+        return _is_among(word, self._verbs_to_user)
 
     def strange_words(self, text: str) -> list[str]:
         """Return the words of a text with factual content that are neither asked nor expected."""
@@ -306,6 +362,26 @@ class _Topic:
             if not is_short and not any(is_of_root(key, asked) for asked in self._keys):
                 strange.append(word)
         return strange
+
+    def is_replaced(self, mention: _Mention) -> bool:
+        """Return whether the sentence of a value has another word in place of one of the question: begins for ends."""
+        after = _OWN_CLAUSE.split(mention.after)[0]
+        clause = plain_words(f"{mention.before} {after}")
+        spoken = set(map(meaning_key, plain_words(mention.sentence.text)))
+        asked_times = self._keys & _TIMES
+        other_times = _TIMES.intersection(map(meaning_key, clause)) - asked_times
+        # asked for January, and told of April
+        if other_times and asked_times and asked_times.isdisjoint(spoken):
+            return True
+        needed = self._asked - self._kind_asked
+        missing = {key for key in needed if not _is_among_keys(key, spoken)}
+        is_about_it = len(missing) < len(needed)
+        if not missing or not is_about_it:
+            return False
+        strange = self.strange_words(f"{mention.before} {after}")
+        return any(
+            word.isalpha() and not _is_among(word, self._asked) for word in strange
+        )
 
     def holds_rival(self, text: str) -> bool:
         """Return whether a text may name another value: it has another amount, or a strange word."""
@@ -624,6 +700,17 @@ def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
     return not (RE.clause_word.search(lead) or topic.shares_words(lead))
 
 
+def _is_among(word: str, keys: AbstractSet[str]) -> bool:
+    """Return whether a word is a form of one of the keys: lent and lend."""
+    return _is_among_keys(meaning_key(word), keys)
+
+
+def _is_among_keys(own_key: str, keys: AbstractSet[str]) -> bool:
+    return own_key in keys or any(
+        is_like(own_key, key) or is_of_root(own_key, key) for key in keys
+    )
+
+
 # --- Known forms of assertion. Everything else is open.
 
 _Claim = Literal["echo", "conclusion", "statement", "bare", "in other words", ""]
@@ -641,21 +728,24 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     named by kinship and name.
     """
     lead = RE.settles.split(_strip_recalls(mention.before))[-1]
+    # where somebody came from, "from Boston to Chicago" names Boston
+    if topic.asks_for_origin and RE.changed.search(lead):
+        return _NO_CLAIM
     lead = RE.changed.sub(" to ", lead)
     turns = topic.has_mark(RE.turns, lead) or _is_row_of_another(mention, topic)
-    doubts = (_is_doubted, _is_unreal, _is_talked_about)
+    doubts = (_is_doubted, _is_unreal, _is_talked_about, _is_of_another_person)
     turns = turns or any(doubt(mention, topic) for doubt in doubts)
     is_governed = mention.part.link not in _EXPLAINS and _is_governed(lead, topic)
     if turns or is_governed or not _is_plain_tail(mention, topic):
         return _NO_CLAIM
     clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
     if topic.is_echo(clause):
-        if _is_plain_lead(lead, mention, topic):
-            return "echo"
-        return _NO_CLAIM
+        is_echo = _is_plain_lead(lead, mention, topic)
+        return "echo" if is_echo and not topic.is_replaced(mention) else _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
-    return _claim_after(lead, mention, topic)
+    claim = _claim_after(lead, mention, topic)
+    return _NO_CLAIM if claim and topic.is_replaced(mention) else claim
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
@@ -664,6 +754,18 @@ def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
         return True
     target = RE.target.match(mention.after)
     return target is not None and bool(topic.strange_words(target[0]))
+
+
+def _is_of_another_person(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause exchanges the user and somebody else: "Kevin lent you his drill"."""
+    words = plain_words(mention.sentence.text)
+    for word, following in pairwise(words):
+        if following in _USER and topic.is_verb_of_user(word):
+            return True
+        if word in _USER and topic.is_verb_to_user(following):
+            return True
+    lead = plain_words(mention.before)
+    return topic.asks_of_other and lead[:1] in _USER_SUBJECTS
 
 
 def _strip_recalls(text: str) -> str:

@@ -11,11 +11,13 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ltm.api.model import (
+    STOP_WORDS,
     casefold_plain,
     content_stems,
     plain_words,
     word_stem,
 )
+from pytest_ltm.api.storage import lazy_pattern
 from pytest_ltm.language.clauses import (
     CHANGED,
     blank_out,
@@ -36,7 +38,6 @@ from pytest_ltm.language.dates import (
 )
 from pytest_ltm.language.english import is_known_english, is_surely_english
 from pytest_ltm.language.lexicon import LEXICON
-from pytest_ltm.language.numbers import DAYS as DAY_ORDINALS
 from pytest_ltm.language.proof import is_readable
 from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.stance import (
@@ -53,9 +54,11 @@ from pytest_ltm.language.values import (
     compare_values,
     differ_in_bound,
     differs_in_sign,
+    find_values,
     may_be_unread,
     names_only_another,
 )
+from pytest_ltm.language.values.numerals import number_words
 from pytest_ltm.language.values.quantities import (
     BARE,
     Quantity,
@@ -313,6 +316,9 @@ def amount_ranges(
             text[max(0, first.start - 30) : first.start]
         ):
             continue
+        # "three-twenty" may be a price
+        if text[first.end : second.start] == "-" and text[first.start].isalpha():
+            continue
         between = text[: first.start].endswith("between ")
         if between or (
             first.end <= second.start
@@ -374,7 +380,7 @@ def _is_final(text: str, amount: Quantity) -> bool:
 
 
 def _is_year(amount: Quantity) -> bool:
-    return amount.is_bare and amount.value in range(1900, 2100)
+    return amount.is_bare and amount.value in _YEARS
 
 
 def _next_stems(text: str, amount: Quantity) -> set[str]:
@@ -395,10 +401,23 @@ UNSURE_AMOUNT = Ruling("unscored", "names the amount within a range, or hedged")
 _AMONG = Ruling("unscored", "names the amount among others")
 _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_UNREAD_AMOUNT = Ruling("unscored", "names an amount in words that no rule knows")
 _CONTRARIES = [
     (frozenset(terms.split(", ")), frozenset(contraries))
     for terms, contraries in LEXICON.table("contraries").items()
 ]
+_SHARING = frozenset(("each", "apiece"))
+_TOTAL = frozenset(("total", "altogether", "together", "sum"))
+_NEAR = 40
+_YEARS = range(1900, 2100)
+_CENTURY = 100
+_BESIDE = 3
+_HYPHENATED = re.compile(r"-[^\W\d_]")
+_NUMBER_WORDS = number_words() - {"a", "an"}
+# Between two amounts: they are two, not parts of one.
+_APART = lazy_pattern(
+    r"[,;:.()|\n=+]|\b(?:and|or|but|then|plus|on|at|since|by|for|with|from|until|after|before|during)\b"
+)
 
 
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
@@ -428,13 +447,16 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
         # "once or twice" leaves a choice in the expected answer, too
         is_same = len(gold.amounts[0]) > 1 and are_present(gold.amounts, candidates)
+        is_same |= worst == SEVERAL and restates_amount(gold, end)
         is_wrong = worst in FINAL and not is_same
         return Ruling("no" if is_wrong else "unscored", f"names an amount, and {worst}")
     if _spans_amount(gold, text, candidates):
         return Ruling("no", A_RANGE)
     beside = [quantity for quantity in quantities if quantity not in candidates]
     is_elsewhere = are_present(gold.amounts, quantities if len(end) > SHORT else beside)
-    return _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
+    ruling = _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
+    is_read = all(_is_read_whole(amount, gold, question, text) for amount in answer)
+    return ruling if is_read or ruling.verdict != "no" else _UNREAD_AMOUNT
 
 
 def amount_stances(
@@ -446,6 +468,18 @@ def amount_stances(
         amount: stance_at(text, amount.start, amount.end, known=known)
         for amount in amounts
     }
+
+
+def restates_amount(gold: Gold, reply: str) -> bool:
+    """Return whether all amounts of a reply may be the expected one: eleven stone, or 70 kilos."""
+    quantities = find_quantities(normalize_text(reply))
+    expected = [parts[0] for parts in gold.amounts]
+    for quantity in quantities:
+        if not any(
+            is_equal(part, quantity) or is_close(part, quantity) for part in expected
+        ):
+            return False
+    return gold.kind == "amount" and bool(quantities)
 
 
 def _spans_amount(gold: Gold, text: str, candidates: Sequence[Quantity]) -> bool:
@@ -471,20 +505,8 @@ def _refused_ruling(
         return Ruling("no", SEVERAL)
     if candidates and are_present(gold.amounts, every):
         return Ruling("unscored", "names the amount and refuses")
-    return _no_amount(gold, end, every)
-
-
-def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
-    """Return the ruling on an answer without an amount of the expected kind; a bare "one" does not count."""
-    if refuses_answer(end):
-        return CANNOT_TELL
-    vague = (
-        not every
-        and len(end) <= MAX_BRIEF_ANSWER
-        and DAY_ORDINALS.keys().isdisjoint(plain_words(end))
-    )
-    vague = vague and all(part.value != 1 for parts in gold.amounts for part in parts)
-    return Ruling("no", "names no amount") if vague else _OTHER_KIND
+    # it may be there in words that no reader knows: a trio, half price, bronze
+    return CANNOT_TELL if refuses_answer(end) else _OTHER_KIND
 
 
 def _ruling_on_amount(
@@ -495,6 +517,8 @@ def _ruling_on_amount(
     around = [sentence_around(text, amount.start, amount.end) for amount in hits]
     if all(is_at_another_rate(amount, gold.whole) for amount in hits):
         return Ruling("no", "names the amount for another time")
+    if unsure := _why_of_something_else(gold, question, text, hits):
+        return Ruling("unscored", unsure)
     is_hedged = not HEDGED.search(gold.whole) and any(map(HEDGED.search, around))
     gold_text = normalize_text(gold.texts[0])
     if any(amount_ranges(gold_text, find_quantities(gold_text))):
@@ -511,6 +535,35 @@ def _ruling_on_amount(
             "names the amount, and compares the other way round",
         )
     return NAMED_AMOUNT
+
+
+def _why_of_something_else(
+    gold: Gold, question: str, text: str, hits: Sequence[Quantity]
+) -> str:
+    """Return why no expected amount in an answer may measure what is asked; "" if one does."""
+    if all(_counts_another(gold, amount, question, text) for amount in hits):
+        return "names as many of something else"
+    if not any(_has_known_unit(gold, amount, question, text) for amount in hits):
+        return _UNREAD_AMOUNT.reason
+    known = normalize_text(f"{question} {gold.whole}")
+    known_words = plain_words(known)
+    around = [sentence_around(text, hit.start, hit.end) for hit in hits]
+    is_each_asked = not _SHARING.isdisjoint(known_words)
+    strange_words = _TOTAL if is_each_asked else _SHARING
+    if all(strange_words.intersection(plain_words(part)) for part in around):
+        return "names the total, or the amount of each part"
+    if all(hit.period for hit in hits) and not RE.per.search(known):
+        return "names the amount of some time"
+    return ""
+
+
+def _counts_another(gold: Gold, amount: Quantity, question: str, text: str) -> bool:
+    """Return whether a number counts things that the question does not name: two sisters instead of brothers."""
+    following = re.match(r" ([^\W\d_]+)", text[amount.end :])
+    if not gold.counts_things or following is None or following[1] in STOP_WORDS:
+        return False
+    known_stems = content_stems(f"{question} {gold.whole}")
+    return known_stems.isdisjoint(_next_stems(text, amount))
 
 
 def is_expected_amount(gold: Gold, amount: Quantity) -> bool:
@@ -573,6 +626,75 @@ def _near_miss(
     ):
         return Ruling("unscored", "names about as much in another unit")
     return Ruling("no", "names another amount")
+
+
+def _is_read_whole(amount: Quantity, gold: Gold, question: str, text: str) -> bool:
+    """Return whether an amount is of the expected kind, and nothing beside it may be a part of it."""
+    return _is_of_kind(amount, gold, question, text) and _is_apart(
+        amount, gold, question, text
+    )
+
+
+def _is_of_kind(amount: Quantity, gold: Gold, question: str, text: str) -> bool:
+    parts = chain.from_iterable(gold.amounts)
+    kinds = frozenset[str]().union(*(part.kinds for part in parts))
+    first = gold.amounts[0][0]
+    is_same_kind = BARE in kinds | amount.kinds or not kinds.isdisjoint(amount.kinds)
+    # '09 is 2009
+    is_short_year = _is_year(first) and amount.value == first.value % _CENTURY
+    # "at eight" may be a time
+    is_time = first.is_time and (amount.is_time or amount.is_bare)
+    return (
+        is_same_kind
+        and is_time == first.is_time
+        and (first.is_time or not amount.is_time)
+        and not is_short_year
+        and not _counts_another(gold, amount, question, text)
+        and _has_known_unit(gold, amount, question, text)
+    )
+
+
+def _is_apart(amount: Quantity, gold: Gold, question: str, text: str) -> bool:
+    """Return whether no word beside an amount may belong to it."""
+    start, end = amount.start, amount.stop
+    first = gold.amounts[0][0]
+    expected = normalize_text(gold.texts[0])[first.start : first.end]
+    for value in find_values(text):
+        # "just under 1,300", "30-40 days"
+        place = text.find(value.text, max(0, amount.end - len(value.text)))
+        if not 0 <= place < amount.start:
+            continue
+        result = compare_values(expected, value.text, question=question)
+        if result is not Sameness.OTHER:
+            return False
+        start = place
+        end = max(end, place + len(value.text))
+    before = plain_words(_APART.split(text[:start][-_NEAR:])[-1])
+    after = plain_words(_APART.split(text[end:][:_NEAR])[0])
+    # "a buck fifty"
+    known_words = (*STOP_WORDS, *plain_words(question))
+    is_unitless = amount.kinds == {BARE} and not first.is_bare
+    if is_unitless and before and before[-1] not in known_words:
+        return False
+    # 120 over 80, three point five, one in four, half seven, two minutes shy of four
+    beside = (*before[-_BESIDE:], *after[:_BESIDE])
+    # "the big three-oh"
+    return not (_HYPHENATED.match(text, end) or any(map(_is_number, beside)))
+
+
+def _has_known_unit(gold: Gold, amount: Quantity, question: str, text: str) -> bool:
+    """Return whether no unknown unit follows a bare number where one is expected, as in "two quid"."""
+    if amount.kinds != {BARE} or any(part.is_bare for part, *_ in gold.amounts):
+        return True
+    following = re.match(r" ([^\W\d_]+)", text[amount.stop :])
+    known_words = (*STOP_WORDS, *plain_words(f"{question} {gold.whole}"))
+    return following is None or following[1] in known_words
+
+
+def _is_number(word: str) -> bool:
+    """Return whether a word is a number, and no year."""
+    is_year = word.isdecimal() and int(word) in _YEARS
+    return not is_year and (word[:1].isdecimal() or word in _NUMBER_WORDS)
 
 
 # --- Times with a year: all stated parts must agree.
@@ -655,9 +777,16 @@ def _ruling_on_times(
     if not met:
         return OTHER_TIME
     is_wider = all(_contains(reading, expected) for reading in met)
-    if is_wider and not RE.unread.search(casefold_plain(text)):
+    is_read = not (RE.unread.search(casefold_plain(text)) or _may_name_day(text))
+    if is_wider and is_read:
         return LESS_EXACT
     return Ruling("unscored", "names a time that is partly right")
+
+
+def _may_name_day(text: str) -> bool:
+    """Return whether a text has a name other than of a month or a weekday: Christmas Day 2019."""
+    names = re.findall(r"[A-Z][a-z']+(?= [A-Z])|(?<!\A)\b[A-Z][a-z']+", text)
+    return any(name[:3].lower() not in _PARTS for name in names)
 
 
 def _ruling_on_right_time(
@@ -708,6 +837,7 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
     figures = re.search(r"\d", text) or any(
         not quantity.is_count for quantity in find_quantities(normalize_text(text))
     )
-    if times or figures or content_stems(gold) & content_stems(text):
+    shares_words = not content_stems(gold).isdisjoint(content_stems(text))
+    if times or figures or shares_words or _may_name_day(text):
         return Ruling("unscored", "names no time with its year")
     return Ruling("no", "names no date")

@@ -37,6 +37,7 @@ from pytest_ltm.language.meanings import (
     telling_keys,
 )
 from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.numbers import COUNTS, ORDINALS
 from pytest_ltm.language.proof import is_readable
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.rulings.gold import (
@@ -64,7 +65,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
 )
 from pytest_ltm.language.talk import Topic
-from pytest_ltm.language.values import find_values
+from pytest_ltm.language.values import find_values, names_other_closed
 from pytest_ltm.language.values.quantities import are_present, find_quantities
 
 RE = LEXICON.expressions("rules")
@@ -75,6 +76,7 @@ RE = LEXICON.expressions("rules")
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
 _FEW = 3
+_BARE_WORDS = 5
 SOMETHING_ELSE = "names something else"
 
 
@@ -110,7 +112,8 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things named by a gold answer, each with its alternatives, as in "law or history"."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
     asked_keys = frozenset(meaning_keys(question))
-    sentences = split_sentences(main)
+    # initials are no sentences
+    sentences = [part for part in split_sentences(main) if len(plain_words(part)) > 2]
     # an "or" or a comma of a longer text need not stand between things
     if len(sentences) > 1:
         return [
@@ -162,6 +165,23 @@ def _is_name(text: str) -> bool:
         if word.lower() not in STOP_WORDS and len(word) > 2
     ]
     return bool(heavy_words) and all(word[0].isupper() for word in heavy_words)
+
+
+def _may_be_compared(gold: str, text: str) -> bool:
+    """Return whether two texts without a common word mean different things, as far as words can tell.
+
+    Figures, numbers, initials, signs and accents may be another writing of the same:
+    XL and extra large, third and bronze, PS5.
+    """
+    if names_other_closed(text, gold):
+        return True
+    words = (*plain_words(gold), *plain_words(text))
+    is_plain = not _OTHER_WRITING.search(f"{gold} {text}")
+    return is_plain and _NUMBER_WORDS.isdisjoint(words)
+
+
+_OTHER_WRITING = re.compile(r"[^\x00-\x7f]|[0-9/]|[A-Z]{2}")
+_NUMBER_WORDS = COUNTS.keys() | ORDINALS.keys()
 
 
 # --- Rulings on those things.
@@ -300,12 +320,13 @@ def _partial_ruling(
     brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
     # some people use only one word of a name
     one_word = names and things[0].wanted[0] not in missing
+    is_plain = _may_be_compared(gold, text)
     wrong = (
-        (SOMETHING_ELSE, nothing and strange),
+        (SOMETHING_ELSE, nothing and strange and is_plain),
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),
         (
             "names another of the kind",
-            len(things) == 1 and _is_replaced(things[0], text, strange),
+            is_plain and len(things) == 1 and _is_replaced(things[0], text, strange),
         ),
         (
             PART_OF_IT,
@@ -659,7 +680,10 @@ def _absent_ruling(
         return Ruling("unscored", "names its amount in other words")
     if new & content_stems(hypothesis):
         return Ruling("unscored", "has its words on the way only")
-    return Ruling("no", "has none of its words")
+    # a sentence may paraphrase it
+    is_bare = _is_name(gold.texts[0]) or len(plain_words(end)) <= _BARE_WORDS
+    is_other = is_bare and _may_be_compared(gold.texts[0], end)
+    return Ruling("no" if is_other else "unscored", "has none of its words")
 
 
 # --- Answers that should say yes or no.

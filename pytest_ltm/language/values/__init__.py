@@ -12,7 +12,7 @@ from pytest_ltm.language.values.comparison import (
     restate_value,
     state_same_values,
 )
-from pytest_ltm.language.values.labels import differs_in_sign
+from pytest_ltm.language.values.labels import differs_in_sign, names_other_closed
 from pytest_ltm.language.values.sameness import Sameness
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "find_values",
     "may_be_unread",
     "names_only_another",
+    "names_other_closed",
     "restate_value",
     "state_same_values",
 ]

@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from pytest_ltm.api.model import STOP_WORDS
+from pytest_ltm.language.numbers import SMALL_NUMBERS
 from pytest_ltm.language.values import cldr
-from pytest_ltm.language.values.numerals import Number, read_numbers
+from pytest_ltm.language.values.numerals import Number, number_words, read_numbers
 from pytest_ltm.language.values.sameness import Sameness
 from pytest_ltm.language.values.writing import LEXICON, Token
 
@@ -25,8 +26,19 @@ _PERCENT = "concentr-percent"
 _PER = LEXICON.words("per")
 _ONES = frozenset(("a", "an"))
 _DIMENSIONS = LEXICON.words("dimensions")
-# The implied unit of a bare number after another unit: 5'11, 1h30.
-_NEXT_SMALLER = {"length-foot": "length-inch", "duration-hour": "duration-minute"}
+# The implied unit of a bare number after another unit: 5'11, 1h30, 1m85.
+_NEXT_SMALLER = {
+    "length-foot": "length-inch",
+    "length-meter": "length-centimeter",
+    "length-kilometer": "length-meter",
+    "duration-hour": "duration-minute",
+    "duration-minute": "duration-second",
+    "mass-kilogram": "mass-gram",
+    "mass-pound": "mass-ounce",
+    "mass-stone": "mass-pound",
+}
+_CENTS = 100
+_CENT_NAMES = frozenset(("cent", "cents", "pence", "centimes", "centavos", "paise"))
 # Lengths of time without a fixed ratio to smaller ones.
 _CALENDAR_UNITS = ("month", "year", "decade", "century", "quarter")
 # Converted amounts with a smaller difference may mean the same: four weeks and a month,
@@ -177,8 +189,14 @@ def _ranges(
     for low, place in _quantities(tokens, begin, nouns):
         mark = tokens[place].key if place < len(tokens) else ""
         if mark in _RANGE_MARKS and (mark != "and" or first == "between"):
+            # "three-twenty" may be a price
+            is_price = low.likely and _is_hyphen(tokens, place) and not low.units
             for high, end in _quantities(tokens, place + 1, nouns):
-                yield from ((amount, end) for amount in _range_of(low, high))
+                for amount in _range_of(low, high):
+                    if is_price and tokens[begin].is_word:
+                        yield replace(amount, likely=False), end
+                    else:
+                        yield amount, end
 
 
 def _range_of(low: Amount, high: Amount) -> Iterator[Amount]:
@@ -197,6 +215,9 @@ def _quantities(
         yield amount, bare_end
         end = bare_end
         while end < len(tokens) and tokens[end].key in _DIMENSIONS:
+            # "the 256 GB one", but a bare "six one" has inches
+            if tokens[end].key in SMALL_NUMBERS and not amount.units:
+                break
             end += 1
             yield amount, end
         yield from _with_rate(tokens, amount, end)
@@ -295,6 +316,7 @@ def _with_units(
     if codes and (tokens[number.end].is_word or not article):
         # "a real" is seldom one of Brazil's
         yield _amount_of(number.value, codes, likely=number.likely and not article), end
+        yield from _with_cents(tokens, number, codes, end)
     if (
         not article
         and not codes
@@ -322,7 +344,8 @@ def _with_noun(
     links = {*STOP_WORDS, *cldr.list_words(), *cldr.list_words("or")}
     stems: list[str] = []
     for token in tokens[end : end + _LONGEST]:
-        if not token.is_word or token.key in links:
+        # in "six one" the second is no thing that is counted
+        if not token.is_word or token.key in links or token.key in number_words():
             return
         stems.append(_noun_stem(token.key))
         unasked = [stem for stem in stems if stem not in nouns]
@@ -362,6 +385,24 @@ def _with_smaller(
             total = _sum_in_smaller(number.value, unit.unit, smaller.value, implied)
             if total is not None:
                 yield _amount_of(total, {implied}), smaller.end
+
+
+def _with_cents(
+    tokens: Sequence[Token], number: Number, codes: set[str], end: int
+) -> Iterator[tuple[Amount, int]]:
+    """Yield an amount of money with the hundredths after it: a dollar fifty."""
+    if number.value.denominator != 1 or not tokens[end - 1].is_word:
+        return
+    has_link = end < len(tokens) and tokens[end].key == "and"
+    for cents in read_numbers(tokens, end + has_link):
+        is_named = cents.end < len(tokens) and tokens[cents.end].key in _CENT_NAMES
+        if (
+            0 < cents.value < _CENTS
+            and not cents.ordinal
+            and (is_named or not has_link)
+        ):
+            total = number.value + cents.value / _CENTS
+            yield _amount_of(total, codes), cents.end + is_named
 
 
 def _is_part_in_words(tokens: Sequence[Token], begin: int, number: Number) -> bool:
@@ -527,7 +568,9 @@ def compare_amounts(first: Amount, second: Amount) -> Sameness:
         return _compare_rates(first, second)
     if first.per or second.per:
         plain = _compare_plain(replace(first, per=None), replace(second, per=None))
-        return Sameness.UNKNOWN if plain is Sameness.SAME else plain
+        # 68 mph and 68 miles an hour have other units
+        is_comparable = first.units == second.units and plain is not Sameness.SAME
+        return plain if is_comparable else Sameness.UNKNOWN
     return _compare_plain(first, second)
 
 
@@ -537,16 +580,27 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
     if first.about or second.about:
         return _compare_rough(first, second)
     ends = [_compare_ends(first, second, "low"), _compare_ends(first, second, "high")]
-    is_half = first.has_bound != second.has_bound
-    if is_half and Sameness.SAME in ends:
-        # at least five may be five, more than five may not
-        is_open = first.open_ends or second.open_ends
-        return Sameness.OTHER if is_open else Sameness.UNKNOWN
+    if first.has_bound != second.has_bound:
+        return _compare_with_bound(first, second, ends)
     if Sameness.OTHER in ends or first.open_ends != second.open_ends:
         return Sameness.OTHER
     if set(ends) == {Sameness.SAME}:
         return Sameness.SAME
     return Sameness.UNKNOWN
+
+
+def _compare_with_bound(
+    first: Amount, second: Amount, ends: Sequence[Sameness]
+) -> Sameness:
+    """Compare an amount and a bound, given the results for their ends."""
+    if Sameness.SAME in ends:
+        # at least five may be five, more than five may not
+        is_open = first.open_ends or second.open_ends
+        return Sameness.OTHER if is_open else Sameness.UNKNOWN
+    # 1,299 may be just under 1,300
+    mine, theirs = (amount.low or amount.high for amount in (first, second))
+    is_near = _is_near(mine, theirs) and not first.units.isdisjoint(second.units)
+    return Sameness.UNKNOWN if is_near else Sameness.OTHER
 
 
 def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
@@ -568,16 +622,18 @@ def _compare_rough(first: Amount, second: Amount) -> Sameness:
     )
     if exact is Sameness.SAME and first.about and second.about:
         return Sameness.SAME
-    near = (
-        mine is not None
-        and theirs is not None
-        and abs(mine - theirs) <= _ROUGHLY * max(abs(mine), abs(theirs))
-    )
-    if near:
+    is_in_one_unit = not (first.units and second.units) or first.units & second.units
+    if is_in_one_unit and _is_near(mine, theirs):
         return Sameness.UNKNOWN
     if exact is Sameness.OTHER:
         return exact
     return Sameness.UNKNOWN
+
+
+def _is_near(mine: Fraction | None, theirs: Fraction | None) -> bool:
+    if mine is None or theirs is None:
+        return False
+    return abs(mine - theirs) <= _ROUGHLY * max(abs(mine), abs(theirs))
 
 
 def _compare_exact(first: Amount, second: Amount) -> Sameness:
@@ -601,10 +657,20 @@ def _compare_bare(first: Amount, second: Amount) -> Sameness:
     """Compare numbers if one has no unit, or both have the same."""
     if first.low == second.low or _percent_value(first) == _percent_value(second):
         return Sameness.SAME
+    percents = [amount for amount in (first, second) if _PERCENT in amount.units]
+    if len(percents) == 1 and _is_rounded_share(percents[0], first, second):
+        return Sameness.SAME
     units = first.units | second.units
     if first.units != second.units and _may_be_converted(first, second, units):
         return Sameness.UNKNOWN
     return Sameness.OTHER
+
+
+def _is_rounded_share(percentage: Amount, *amounts: Amount) -> bool:
+    """Return whether a whole percentage is a rounded fraction: 33 % for a third."""
+    shares = [_percent_value(amount) for amount in amounts]
+    is_whole = percentage.low is not None and percentage.low.denominator == 1
+    return is_whole and round(shares[0] * 100) == round(shares[1] * 100)
 
 
 def _percent_value(amount: Amount) -> Fraction:

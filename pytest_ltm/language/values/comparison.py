@@ -6,12 +6,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from itertools import takewhile, zip_longest
+from itertools import chain, product, takewhile, zip_longest
 from typing import Literal, TypeAlias
 
+from pytest_ltm.api.model import STOP_WORDS, plain_words
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.amounts import (
+    COUNTED,
     Amount,
     amounts_at,
     bound_words,
@@ -36,7 +39,7 @@ from pytest_ltm.language.values.moments import (
     read_weekdays,
     time_words,
 )
-from pytest_ltm.language.values.numerals import number_words
+from pytest_ltm.language.values.numerals import Number, number_words, read_numbers
 from pytest_ltm.language.values.sameness import Sameness, weigh_readings
 from pytest_ltm.language.values.writing import Token, plain_writing, split_tokens
 
@@ -46,14 +49,26 @@ _TIME_ASKED = re.compile(
 _COUNT_ASKED = re.compile(
     r"\bhow (?:many|much|old|far|long|tall|big|often|heavy|warm|hot|cold|fast)\b|\bwhat (?:percentage|fraction|share)\b"
 )
+_THINGS_ASKED = re.compile(r"\bhow many\b", re.IGNORECASE)
 _NAME_ASKED = re.compile(r"\b(?:who|whom|whose|name|named|called)\b")
 _UNIT_ASKED = re.compile(
     r"\bhow (?:many|much)(?: more| fewer| less)? ((?:[^\W\d_]+ ?){1,3})"
 )
 _VERSION = re.compile(r"\b(?:version|release|model|edition|build|firmware)\b")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)+")
-_RATIO = re.compile(r"(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
+_RATIO = re.compile(r"(?:the |a )?(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
+_SCORE = frozenset((":", "\u2236", "-", "to", "zu"))
+_SHARE = frozenset(("/", "over", "of", "out of"))
 _TURNED_NAME = re.compile(r"([^\W\d_][\w'-]+), ([^\W\d_][\w' -]+)")
+_LEADING_WORDS = frozenset(("the", "for", "it", "is", "was", "it's"))
+_PLAIN_WORDS = frozenset(
+    (
+        *("the", "it", "its", "is", "was", "are", "were", "be", "been", "that", "this"),
+        *("you", "your", "he", "she", "they", "we", "i", "my", "his", "her", "their"),
+        *("for", "at", "in", "on", "of", "to", "have", "has", "had", "did", "do"),
+    )
+)
+"""Words beside a value that change nothing in it, unlike quantifiers: all but one, half of the 12."""
 Kind: TypeAlias = Literal["amount", "time"]
 _EDGES = ' \t\n.,;:!?"*_`'
 
@@ -133,14 +148,7 @@ class Text:
     def body(self) -> Sequence[Token]:
         """The tokens without a leading article or `it is`."""
         tokens = list(self.tokens)
-        while len(tokens) > 1 and tokens[0].key in (
-            "the",
-            "for",
-            "it",
-            "is",
-            "was",
-            "it's",
-        ):
+        while len(tokens) > 1 and tokens[0].key in _LEADING_WORDS:
             tokens = tokens[1:]
         if len(tokens) > 2 and tokens[0].key in ("a", "an") and tokens[1].is_number:
             tokens = tokens[1:]
@@ -193,6 +201,9 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         result = comparer(mine, theirs)
         if result is Sameness.SAME:
             return result
+        # 1400 hours may be a time of day
+        if comparer is _compare_amounts and _is_one_a_time(mine, theirs):
+            result = Sameness.UNKNOWN
         # if the first kind of reading cannot refute, later kinds must not
         if result is not None and not is_read:
             proof = result
@@ -200,6 +211,13 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         if proof is Sameness.OTHER:
             return proof
     return proof
+
+
+def _is_one_a_time(*texts: Text) -> bool:
+    """Return whether exactly one of two texts is a date or a time of day."""
+    are_times = [any(moment.likely for moment in text.moments) for text in texts]
+    are_numbers = [text.plain.isdecimal() for text in texts]
+    return are_times[0] != are_times[1] and not any(are_numbers)
 
 
 def state_same_values(first: str, second: str) -> bool:
@@ -238,18 +256,38 @@ def float_of(figures: str) -> float:
 
 
 def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
-    ratios = [
-        _RATIO.fullmatch(text.plain.removeprefix("the ").removeprefix("a "))
-        for text in (mine, theirs)
+    """Compare scores, ratios and shares of two numbers: 3:1, 120 over 80, 18 out of 20."""
+    for links in (_SCORE, _SHARE):
+        pairs = [_paired_numbers(text.body, links) for text in (mine, theirs)]
+        if pairs[0] and pairs[0] == pairs[1]:
+            return Sameness.SAME
+    is_ratio = all(_RATIO.fullmatch(text.plain) for text in (mine, theirs))
+    if is_ratio and not all(text.moments for text in (mine, theirs)):
+        return Sameness.OTHER
+    return None
+
+
+def _paired_numbers(
+    tokens: Sequence[Token], links: frozenset[str]
+) -> tuple[Fraction, ...]:
+    """Return the two numbers that tokens consist of, with one of the links between them; () if they do not."""
+    for first in _whole_numbers(tokens, 0):
+        for begin in range(first.end + 1, min(first.end + 3, len(tokens))):
+            link = " ".join(token.key for token in tokens[first.end : begin])
+            if link not in links:
+                continue
+            for second in _whole_numbers(tokens, begin):
+                if second.end == len(tokens):
+                    return (first.value, second.value)
+    return ()
+
+
+def _whole_numbers(tokens: Sequence[Token], place: int) -> list[Number]:
+    return [
+        number
+        for number in read_numbers(tokens, place)
+        if number.value.denominator == 1 and not number.ordinal
     ]
-    if not all(ratios):
-        return None
-    same = ratios[0].groups() == ratios[1].groups()  # type: ignore[union-attr]
-    if same:
-        return Sameness.SAME
-    if all(read_moments(text.plain, text.tokens) for text in (mine, theirs)):
-        return None
-    return Sameness.OTHER
 
 
 def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
@@ -272,14 +310,21 @@ def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
     if not mine.amounts or not theirs.amounts:
         return None
     is_count_asked = _COUNT_ASKED.search(mine.question.casefold()) is not None
-    return weigh_readings(
-        (
-            compare_amounts(first_amount, second_amount),
-            _are_likely(first_amount, second_amount, asked=is_count_asked),
-        )
-        for first_amount in mine.amounts
-        for second_amount in theirs.amounts
-    )
+    results = []
+    for first, second in product(mine.amounts, theirs.amounts):
+        result = compare_amounts(first, second)
+        # two sisters, where brothers are asked for
+        if _THINGS_ASKED.search(mine.question) and _count_other_things(first, second):
+            result = Sameness.UNKNOWN
+        results.append((result, _are_likely(first, second, asked=is_count_asked)))
+    return weigh_readings(results)
+
+
+def _count_other_things(first: Amount, second: Amount) -> bool:
+    """Return whether one amount counts things that the question does not name, and the other is a number."""
+    units = [amount.units for amount in (first, second)]
+    is_counted = any(unit.startswith(COUNTED) for unit in chain.from_iterable(units))
+    return is_counted and not all(units)
 
 
 def asked_units(question: str) -> frozenset[str]:
@@ -532,6 +577,14 @@ def names_only_another(text: str, gold: str, question: str) -> bool:
     # it may be part of another kind of value: "after 10 minutes" is a time
     rest = text.replace(values[0].text, " ", 1)
     if re.search(rf"(?<!\w){re.escape(gold)}(?!\w)", rest, re.IGNORECASE):
+        return False
+    # "all but one", "two less than": what is not understood may change it
+    plain = plain_writing(text)
+    known_words = _PLAIN_WORDS.union(plain_words(question))
+    after = plain_words(plain[values[0].end :])[:1]
+    if not known_words.issuperset(plain_words(plain[: values[0].start])):
+        return False
+    if not known_words.union(STOP_WORDS).issuperset(after):
         return False
     result = compare_values(gold, values[0].text, question=question)
     return result is Sameness.OTHER

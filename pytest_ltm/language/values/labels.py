@@ -308,14 +308,28 @@ def find_closed_name(text: str, name: str) -> tuple[int, int] | None:
     wanted = _closed_name(name)
     if wanted is None:
         return None
+    return next((span for span, found in _closed_names(text) if found == wanted), None)
+
+
+def names_other_closed(text: str, name: str) -> bool:
+    """Return whether a text names another country, city or language, and not this one: the USA for Canada."""
+    wanted = _closed_name(name)
+    if wanted is None:
+        return False
+    found = [other for _, other in _closed_names(text) if other.kind == wanted.kind]
+    return bool(found) and wanted not in found
+
+
+def _closed_names(text: str) -> Iterator[tuple[tuple[int, int], cldr.ClosedName]]:
+    """Yield the spans and identities of countries, cities and languages, the longest names first."""
     words = list(_NAME_WORD.finditer(text))
     for size in range(_LONGEST_NAME, 0, -1):
         for first, last in zip(words, words[size - 1 :], strict=False):
             span = (first.start(), last.end())
+            found = _closed_name(text[slice(*span)])
             # in lower case it may be an ordinary word: turkey
-            if first[0][0].isupper() and _closed_name(text[slice(*span)]) == wanted:
-                return span
-    return None
+            if found is not None and first[0][0].isupper():
+                yield span, found
 
 
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*")
@@ -340,8 +354,18 @@ def _differs_in_mark(first: Label, second: Label) -> bool:
     if not all(figures):
         return False
     if figures[0] != figures[1]:
-        return mine == theirs and len(figures[0]) == len(figures[1])
+        are_alike = mine == theirs and len(figures[0]) == len(figures[1])
+        return are_alike and not _are_lettered(*figures)
     return _has_qualifier(first, second)
+
+
+def _are_lettered(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether figures are the others with letters: W32 L34 and 32/34."""
+    digits = [
+        sorted(re.findall(r"\d+", " ".join(figures))) for figures in (first, second)
+    ]
+    are_bare = all(map(str.isdecimal, first)) or all(map(str.isdecimal, second))
+    return are_bare and digits[0] == digits[1]
 
 
 def _is_signed_letter(label: Label) -> bool:
@@ -489,7 +513,11 @@ def _is_abbreviation(short: Word, long: Word) -> bool:
                 return short.text.isupper() and long.text[0].isupper()
             begins = short.dotted and theirs.startswith(mine)
             contracted = (
-                len(mine) == 2 and mine[-1] == theirs[-1] and short.text[0].isupper()
+                len(mine) == 2
+                and mine[-1] == theirs[-1]
+                and short.text[0].isupper()
+                # XL is not short for XXL
+                and not long.text.isupper()
             )
             if begins or contracted:
                 return True

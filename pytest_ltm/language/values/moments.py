@@ -269,6 +269,9 @@ class _Parse:
             place = numbers[0].end
             if place < len(self._tokens) and self._tokens[place].key == "minutes":
                 place += 1
+            elif count % 5:
+                # "nine to five" are hours of work
+                return None
         link = self._tokens[place].key if place < len(self._tokens) else ""
         if link in ("past", "to") and count < 60:
             return (count, place)
@@ -361,6 +364,8 @@ class _Parse:
             and len(self._key()) == 4
         ):
             return self._set(1, year=digits)
+        if self._key(1) in ("am", "pm"):
+            return False
         for number in read_numbers(self._tokens, self._place)[:1]:
             is_day = number.value.denominator == 1 and 1 <= number.value <= 31
             if is_day and (number.ordinal or self._key().isdecimal()):

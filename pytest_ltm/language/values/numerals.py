@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 from pytest_ltm.language.numbers import DAYS, SMALL_NUMBERS, TENS
@@ -356,6 +357,7 @@ def write_digits(text: str) -> str:
     return written + text[end:]
 
 
+@cache
 def number_words() -> frozenset[str]:
     """Return the words that a number may begin with."""
     return frozenset(

@@ -158,6 +158,7 @@ def _amount_at(window: Sequence[Token]) -> Quantity | None:
         if amount.likely
         and may_end_value(window[end - 1])
         and _is_telling(amount, window[0])
+        and not _is_designation(amount, window, end)
     ]
     rates = {end: amount.per for amount, end in found if amount.per}
     plain = [(amount, end) for amount, end in found if not amount.per]
@@ -178,6 +179,13 @@ def _amount_at(window: Sequence[Token]) -> Quantity | None:
         period=period,
         stop=window[stop - 1].end,
     )
+
+
+def _is_designation(amount: Amount, window: Sequence[Token], end: int) -> bool:
+    """Return whether a letter touches a bare number: seat 14a."""
+    if amount.units or end == len(window):
+        return False
+    return window[end].is_word and window[end].start == window[end - 1].end
 
 
 def _is_telling(amount: Amount, first: Token) -> bool:

@@ -377,5 +377,7 @@ def test_an_or_in_an_answer_of_several_sentences_offers_no_choice() -> None:
         "1. Basil (1/2 litre, sown in May).\n2. Dill (bought)."
     )
     assert verdict(answer, some, question) != "yes"
-    everything = "Three plants, in pots of the sizes: dill none, basil 1/2, mint 1/4."
+    everything = (
+        "Three plants, in pots of the sizes: dill no size, basil 1/2, mint 1/4."
+    )
     assert verdict(answer, everything, question) == "yes"

@@ -1,0 +1,109 @@
+"""Rule-based verdicts on answers in everyday forms: what is not understood is open, neither right nor wrong."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.language.rulings.gold import Ruling
+
+FOLDER = Path(__file__).parents[2] / "labelled" / "everyday_forms"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def ruling_of(row: dict[str, Any], *, is_locomo: bool) -> Ruling:
+    if is_locomo:
+        return strict_verdict(
+            category=4,
+            question=row["question"],
+            answer=row["answer"],
+            prediction=row["hypothesis"],
+        )
+    return rule_on_hypothesis(
+        question_id=row["id"],
+        question_type=row["type"],
+        question=row["question"],
+        answer=row["answer"],
+        hypothesis=row["hypothesis"],
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_locomo", [False, True])
+@pytest.mark.parametrize(
+    ("name", "false_passes", "false_zeros", "decided"),
+    [("first", 7, 6, 0.45), ("second", 13, 15, 0.35)],
+)
+def test_hardly_an_answer_is_decided_wrongly(
+    name: str, false_passes: int, false_zeros: int, decided: float, *, is_locomo: bool
+) -> None:
+    found = Counter(
+        (ruling_of(row, is_locomo=is_locomo).verdict, row["label"])
+        for row in rows(name)
+    )
+
+    assert found["yes", False] <= false_passes
+    assert found["no", True] <= false_zeros
+    unscored = found["unscored", False] + found["unscored", True]
+    assert unscored <= (1 - decided) * found.total()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "expected"),
+    [
+        ("How much was the pen?", "$1.50", "It cost a dollar fifty.", "yes"),
+        ("How much was the pen?", "$3.50", "three dollars and fifty cents", "yes"),
+        ("How tall am I?", "185 cm", "1m85", "yes"),
+        ("What is my blood pressure?", "120/80", "120 over 80", "yes"),
+        ("What share was left?", "1/3", "33 %", "yes"),
+        ("How much was the pen?", "£2.50", "two quid fifty", "unscored"),
+        ("When do I get up?", "7:30 am", "Half seven in the morning.", "unscored"),
+        ("How tall is he?", "6 ft 1", "six one", "unscored"),
+        (
+            "How much was it?",
+            "€1,299",
+            "Just under thirteen hundred euros.",
+            "unscored",
+        ),
+        ("How many brothers do I have?", "2", "You have two sisters.", "unscored"),
+        ("How many songs did I learn?", "4", "All but one.", "unscored"),
+        (
+            "What do I owe my brother?",
+            "$400",
+            "Your brother owes you $400.",
+            "unscored",
+        ),
+        ("How was my coffee?", "black without sugar", "Black, one sugar.", "unscored"),
+        (
+            "When did I send the draft?",
+            "May 2",
+            "The draft was lost May 2.",
+            "unscored",
+        ),
+        ("Which size do I wear?", "XXL", "XL", "unscored"),
+        ("How much was the pen?", "$1.50", "It cost two dollars.", "no"),
+        ("How tall am I?", "185 cm", "1m75", "no"),
+        ("How many brothers do I have?", "2", "You have three brothers.", "no"),
+    ],
+)
+def test_a_value_is_another_only_if_its_form_is_known(
+    question: str, answer: str, reply: str, expected: str
+) -> None:
+    row = {
+        "id": "q",
+        "type": "single-session-user",
+        "question": question,
+        "answer": answer,
+        "hypothesis": reply,
+    }
+    assert ruling_of(row, is_locomo=False).verdict == expected
