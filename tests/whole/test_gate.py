@@ -302,7 +302,7 @@ def test_a_run_that_was_refused_is_not_the_latest_one(bots: Project) -> None:
 def test_a_conversation_without_some_of_its_scenarios_is_told(
     bots: Project, words: tuple[str, ...]
 ) -> None:
-    said = r"note: 1 example of these conversations was deselected \(.*\) and not played: cat, so its scores"
+    said = r"note: 1 example of these conversations was deselected \(.*\) and not played: cat, so these scores"
 
     def notes(*options: str) -> list[str]:
         return re.findall(

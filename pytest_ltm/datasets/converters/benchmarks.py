@@ -202,7 +202,9 @@ def _beam_question(
     turns: dict[int, str],
     counts: Counter[str],
 ) -> Question:
-    ids = list(dict.fromkeys(values_within(probe.source_chat_ids or [])))
+    # the first turn is number 0
+    named = [] if probe.source_chat_ids is None else probe.source_chat_ids
+    ids = list(dict.fromkeys(values_within(named)))
     unknown = [name for name in ids if name not in turns]
     counts["left out: evidence that the chat does not hold"] += len(unknown)
     golds = (getattr(probe, name) for name in _GOLD)

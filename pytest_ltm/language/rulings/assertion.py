@@ -375,7 +375,8 @@ class _Topic:
             return True
         needed = self._asked - self._kind_asked
         missing = {key for key in needed if not _is_among_keys(key, spoken)}
-        is_about_it = len(missing) < len(needed)
+        # a sentence with few of the words is about something else, or only brief
+        is_about_it = 2 * len(missing) <= len(needed)
         if not missing or not is_about_it:
             return False
         strange = self.strange_words(f"{mention.before} {after}")

@@ -614,7 +614,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
     if share == 0 and not is_sentence:
-        return _absent_ruling(gold, new, hypothesis, end, refused=refused)
+        return _absent_ruling(gold, question, hypothesis, end, refused=refused)
     if refused and is_sentence and share < 0.3:
         return CANNOT_TELL
     if not refused and _lists_less(gold.texts[0], hypothesis):
@@ -670,15 +670,19 @@ def _lists_less(expected: str, hypothesis: str) -> bool:
 
 
 def _absent_ruling(
-    gold: Gold, new: frozenset[str], hypothesis: str, end: str, *, refused: bool
+    gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool
 ) -> Ruling:
     if refused:
         return CANNOT_TELL
+    asked_stems = content_stems(question)
+    spoken_stems = content_stems(end)
+    if spoken_stems and spoken_stems <= asked_stems:
+        return Ruling("no", "repeats the question")
     if not is_english(end):
         return Ruling("unscored", "is in another language")
     if are_present(gold.amounts, find_quantities(normalize_text(end))):
         return Ruling("unscored", "names its amount in other words")
-    if new & content_stems(hypothesis):
+    if not content_stems(hypothesis).isdisjoint(gold.stems - asked_stems):
         return Ruling("unscored", "has its words on the way only")
     # a sentence may paraphrase it
     is_bare = _is_name(gold.texts[0]) or len(plain_words(end)) <= _BARE_WORDS
