@@ -41,6 +41,7 @@ from pytest_ltm.language.rulings.gold import (
     time_ruling,
 )
 from pytest_ltm.language.rulings.rules import (
+    HAS_ITS_WORDS,
     SOMETHING_ELSE,
     commits_to_neither,
     in_other_words,
@@ -425,9 +426,9 @@ def _amount_or_phrase(read: Gold, gold: str, question: str, text: str) -> Ruling
         if not doubt and _DOUBT.search(text) and not _DOUBT.search(gold):
             doubt = "doubts"
         return (
-            Ruling("unscored", f"has its words, and {doubt}")
+            Ruling("unscored", f"{HAS_ITS_WORDS}, and {doubt}")
             if doubt
-            else Ruling("yes", "has its words")
+            else Ruling("yes", HAS_ITS_WORDS)
         )
     shares_words = token_f1(text, gold) > 0 or bool(
         content_stems(gold) & content_stems(text)

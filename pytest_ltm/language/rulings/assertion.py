@@ -45,7 +45,12 @@ from pytest_ltm.language.rulings.gold import (
     time_of,
     without_questions,
 )
-from pytest_ltm.language.rulings.rules import RIGHT, options_of
+from pytest_ltm.language.rulings.rules import (
+    HAS_ITS_WORDS,
+    REWORDED,
+    RIGHT,
+    options_of,
+)
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part, has_negation
 from pytest_ltm.language.values.quantities import (
     Quantity,
@@ -71,7 +76,7 @@ _LABELLED = frozenset((":", "|"))
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
-_IN_SOME_WORDS = frozenset(("has its words", "names all of it in other words"))
+_IN_SOME_WORDS = frozenset((HAS_ITS_WORDS, REWORDED))
 _RELATIONS = frozenset(
     (
         *("without", "not", "no", "never", "nor", "except"),
@@ -306,8 +311,8 @@ class _Topic:
     """The words of a question and of the expected value."""
 
     def __init__(self, question: str, gold: Gold) -> None:
-        words_of_question = plain_words(question)
-        words = [*words_of_question, *plain_words(gold.whole)]
+        question_words = plain_words(question)
+        words = [*question_words, *plain_words(gold.whole)]
         self._words = frozenset(words)
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
@@ -323,20 +328,20 @@ class _Topic:
         # a person may have a short name: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._gold = gold
-        kind_asked = RE.kind_asked.search(question.lower())
         # the value itself stands for "what kind of event"
-        self._kind_asked = (
-            set(map(meaning_key, plain_words(kind_asked[1]))) if kind_asked else set()
-        )
-        pairs = list(pairwise(words_of_question))
-        self._verbs_of_user = {
-            meaning_key(word) for user, word in pairs if user == "i"
-        } - _EMPTY
-        self._verbs_to_user = {
-            meaning_key(word) for word, user in pairs if user == "me"
-        } - _EMPTY
+        kinds = RE.kind_asked.findall(question.lower())[:1]
+        self._kind_asked = set(map(meaning_key, plain_words(" ".join(kinds))))
+        self._verbs_of_user: set[str] = set()
+        self._verbs_to_user: set[str] = set()
+        for word, following in pairwise(question_words):
+            if word == "i":
+                self._verbs_of_user.add(meaning_key(following))
+            if following == "me":
+                self._verbs_to_user.add(meaning_key(word))
+        self._verbs_of_user -= _EMPTY
+        self._verbs_to_user -= _EMPTY
         self.asks_of_other = RE.other_asked.search(question.lower()) is not None
-        self.asks_for_origin = words_of_question[-1:] == ["from"]
+        self.asks_for_origin = question_words[-1:] == ["from"]
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
         # the question is about a possibility or the future, so such words cause no
@@ -364,7 +369,7 @@ class _Topic:
         return strange
 
     def is_replaced(self, mention: _Mention) -> bool:
-        """Return whether the sentence of a value has another word in place of one of the question: begins for ends."""
+        """Return whether the sentence of a value has another word in place of an asked one: accepted for sent."""
         after = _OWN_CLAUSE.split(mention.after)[0]
         clause = plain_words(f"{mention.before} {after}")
         spoken = set(map(meaning_key, plain_words(mention.sentence.text)))

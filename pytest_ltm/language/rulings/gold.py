@@ -643,11 +643,10 @@ def _is_of_kind(amount: Quantity, gold: Gold, question: str, text: str) -> bool:
     # '09 is 2009
     is_short_year = _is_year(first) and amount.value == first.value % _CENTURY
     # "at eight" may be a time
-    is_time = first.is_time and (amount.is_time or amount.is_bare)
+    is_time = amount.is_time or (first.is_time and amount.is_bare)
     return (
         is_same_kind
         and is_time == first.is_time
-        and (first.is_time or not amount.is_time)
         and not is_short_year
         and not _counts_another(gold, amount, question, text)
         and _has_known_unit(gold, amount, question, text)

@@ -76,8 +76,11 @@ RE = LEXICON.expressions("rules")
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
 _FEW = 3
+_PAIR = 2
 _BARE_WORDS = 5
 SOMETHING_ELSE = "names something else"
+HAS_ITS_WORDS = "has its words"
+REWORDED = "names all of it in other words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +115,10 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things named by a gold answer, each with its alternatives, as in "law or history"."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
     asked_keys = frozenset(meaning_keys(question))
-    # initials are no sentences
-    sentences = [part for part in split_sentences(main) if len(plain_words(part)) > 2]
-    # an "or" or a comma of a longer text need not stand between things
-    if len(sentences) > 1:
+    sentences = split_sentences(main)
+    # an "or" or a comma of a longer text need not stand between things; initials are
+    # no sentences
+    if sum(len(plain_words(part)) > _PAIR for part in sentences) > 1:
         return [
             [_gold_thing(sentence, asked_keys, named=False)]
             for sentence in sentences
@@ -252,7 +255,7 @@ def _whole_ruling(
     if lists_more(gold, question, text) or goes_on:
         names = all(thing.is_name for thing in things) and not RE.remarks.search(text)
         return Ruling("no", MANY) if names else None
-    return Ruling("yes", "names all of it in other words")
+    return Ruling("yes", REWORDED)
 
 
 def is_left_behind(gold: str, question: str, text: str) -> bool:
@@ -411,9 +414,6 @@ def _is_plain_answer(text: str) -> bool:
     else:
         is_sentence = is_known_english(text)
     return is_sentence or bool(find_values(text))
-
-
-_PAIR = 2
 
 
 # --- Questions that offer two things: the answer names one alone, as the first, or as
@@ -609,7 +609,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     is_sentence = len(plain_words(gold.texts[0])) > 12
     if share >= (0.8 if is_sentence else 1):
         doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
-        return _doubted_ruling("has its words", doubt, gold, unsure=refused)
+        return _doubted_ruling(HAS_ITS_WORDS, doubt, gold, unsure=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
     if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
