@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from pytest_ltm.api.storage import one_line
 
-_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+# An underscore between two letters or digits emphasizes nothing, and names are read without a backslash.
+_SPECIAL = re.compile(r"([\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_]))")
 # Characters that begin a list, a heading or a rule.
 _LEADING = re.compile(r"^([-+#=]|[0-9]+(?=[.)]))")
 

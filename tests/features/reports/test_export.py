@@ -393,7 +393,7 @@ def test_a_table_for_a_paper_has_spans_in_order_and_intervals_where_there_are_tr
 def test_the_same_table_is_markdown(tmp_path: Path) -> None:
     text = paper_markdown(paper_runs(tmp_path))
     assert text.startswith(
-        "| Agent | 2k | 32k |\n| --- | ---: | ---: |\n| my\\_bot | 83.3 "
+        "| Agent | 2k | 32k |\n| --- | ---: | ---: |\n| my_bot | 83.3 "
     )
     assert "```bibtex\n@software{pytest_ltm," in text
 

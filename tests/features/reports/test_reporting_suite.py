@@ -49,8 +49,8 @@ def test_the_tables_of_the_markdown_summary_have_the_suite_in_their_corner() -> 
         for line in run_markdown(_run("my_suite 2")).splitlines()
         if line.startswith("| my")
     ] == [
-        r"| my\_suite 2 | total | accuracy | passed | 95% interval | no score | tokens | of which replies |",
-        r"| my\_suite 2 | full at 2k |",
+        r"| my_suite 2 | total | accuracy | passed | 95% interval | no score | tokens | of which replies |",
+        r"| my_suite 2 | full at 2k |",
     ]
 
 
