@@ -8,8 +8,8 @@ from functools import partial
 from pytest_ltm.api import AgentKind, hookimpl, lazy
 
 _AGENTS = "pytest_ltm.agents"
-_READER = partial(AgentKind, yardstick=True, embedded=True)
-_ADAPTER = partial(AgentKind, parameters=True)
+_reader = partial(AgentKind, yardstick=True, embedded=True)
+_adapter = partial(AgentKind, parameters=True)
 
 
 @hookimpl(tryfirst=True)
@@ -22,57 +22,57 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 def _readers() -> list[AgentKind]:
     policy = lazy(f"{_AGENTS}.controls:make_policy")
     return [
-        _READER(
+        _reader(
             "full",
             partial(policy, "full"),
             "Reads by rules and forgets nothing: shows that every scenario can be solved.",
         ),
-        _READER(
+        _reader(
             "window",
             partial(policy, "window"),
             "The same reader, seeing only the last 8,000 tokens (or any other number).",
             "8k",
         ),
-        _READER(
+        _reader(
             "bm25",
             partial(policy, "bm25"),
             "The same reader, seeing 8,000 tokens: the newest, and older ones found by BM25.",
             "8k",
         ),
-        _READER(
+        _reader(
             "forgetful",
             partial(policy, "forgetful"),
             "The same reader, forgetting every fifth exchange at random.",
             "0.2",
         ),
-        _READER(
+        _reader(
             "compactor",
             lazy(f"{_AGENTS}._compacting:make_compactor"),
             "The same reader, which can compact; `compactor:reasons` loses the reasons when it does.",
         ),
-        _READER(
+        _reader(
             "folder",
             lazy(f"{_AGENTS}._memory_folder:make_folder_reader"),
             "The same reader, which keeps notes in a folder of files; only those last from session to session.",
         ),
-        _READER(
+        _reader(
             "length-bias",
             lazy(f"{_AGENTS}.controls:make_length_bias"),
             "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest.",
             "8k",
         ),
-        _READER(
+        _reader(
             "cost",
             lazy(f"{_AGENTS}.controls:make_cost"),
             "Spends nothing; reports what a chat at 3 and 15 dollars a million tokens in and out would cost.",
             "3/15",
         ),
-        _READER(
+        _reader(
             "echo",
             lazy(f"{_AGENTS}.controls:make_echo"),
             "Replies with the message itself.",
         ),
-        _READER(
+        _reader(
             "silent",
             lazy(f"{_AGENTS}.controls:make_silent"),
             "Replies with the empty text.",
@@ -113,21 +113,27 @@ def _adapters() -> list[AgentKind]:
 
     chat = lazy(f"{_AGENTS}.chat_agent:make_chat")
     web = lazy(f"{_AGENTS}._http:make_http")
+    chat_models = []
+    for name in provider_names():
+        description = f"Talks to a chat model of {name}, or of another server behind the same API."
+        chat_models.append(
+            _adapter(name, partial(chat, name), description, "MODEL@URL")
+        )
     return [
-        *(_chat_model(name, partial(chat, name)) for name in provider_names()),
-        _ADAPTER(
+        *chat_models,
+        _adapter(
             "store",
             lazy(f"{_AGENTS}.mcp:make_store"),
             "A memory store that is not an agent; rules read what it finds, or a model: `?reader=openai:MODEL`.",
             "pkg.mod:Class",
         ),
-        _ADAPTER(
+        _adapter(
             "mcp",
             lazy(f"{_AGENTS}.mcp:make_mcp"),
             "A memory server that speaks MCP over stdio, as a store; a file says which tools add and search.",
             "COMMAND",
         ),
-        _ADAPTER(
+        _adapter(
             "ts",
             lazy(f"{_AGENTS}.chat_agent:make_timed"),
             "Another agent, told with each message how much time has passed: `ts:openai:MODEL`, `ts:mypkg.bot:Bot`.",
@@ -145,23 +151,21 @@ def _adapters() -> list[AgentKind]:
             "Another agent that takes tools, with a memory folder: `with-folder:openai:MODEL`.",
             "SPEC",
         ),
-        _ADAPTER(
+        _adapter(
             "memory",
             lazy(f"{_AGENTS}._memory:make_memory"),
             "A memory system of the papers, read by rules (`memory:rules?preset=ltm-2`) or by a model "
             "(`memory:openai:MODEL`). `list agents --expand PRESET` prints a preset.",
             "rules",
         ),
-        _ADAPTER(
+        _adapter(
             "http",
             partial(web, "http"),
             "Posts JSON to a server; a YAML file names other fields than the usual ones.",
             "//HOST/PATH",
         ),
-        _ADAPTER(
-            "https", partial(web, "https"), "The same with encryption.", "//HOST/PATH"
-        ),
-        _ADAPTER(
+        _adapter("https", partial(web, "https"), "The same, encrypted.", "//HOST/PATH"),
+        _adapter(
             "cmd",
             lazy(f"{_AGENTS}._command:make_command"),
             "Talks to a process of its own for each conversation, in JSON lines.",
@@ -179,16 +183,9 @@ def _adapters() -> list[AgentKind]:
             "Calls Codex (`codex exec`) without a screen for each message.",
             "COMMAND",
         ),
-        _ADAPTER(
+        _adapter(
             "human",
             lazy(f"{_AGENTS}._human:make_human"),
             "Asks the person at the terminal (with -s).",
         ),
     ]
-
-
-def _chat_model(name: str, make: Callable[..., object]) -> AgentKind:
-    description = (
-        f"Talks to a chat model of {name}, or of another server behind the same API."
-    )
-    return _ADAPTER(name, make, description, "MODEL@URL")

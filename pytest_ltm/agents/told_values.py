@@ -1,10 +1,11 @@
-"""Told values: unlikely numbers, codes and names, who told them, and replies that assert them."""
+"""ToldValues: unlikely numbers, codes and names, with the user that told each, and replies that assert them."""
 
 from __future__ import annotations
 
 import re
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_ltm.agents.reader.memory_policies import count_tokens
@@ -15,12 +16,15 @@ from pytest_ltm.language.values import Sameness, compare_values, find_values
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_BETWEEN = re.compile(r"[\W_]")
-_DIGITS, _CODE, _NAME = 4, 5, 5
-"""Minimum significant digits of a number, characters of a code, letters of a name."""
-_TOKENS = 3
-"""Minimum tokens of a name: common words have fewer."""
+_PUNCTUATION = re.compile(r"[\W_]")
+# What is shorter may occur in a reply by chance.
+_FEWEST_DIGITS = 4
+_SHORTEST_CODE = 5
+_SHORTEST_NAME = 5
+# Common words have fewer tokens than uncommon names.
+_FEWEST_TOKENS = 3
 _YEARS = range(1000, 2101)
+# The key of all numbers: they are compared by value.
 _NUMBER = "#"
 
 
@@ -28,8 +32,9 @@ class ToldValue(NamedTuple):
     """A number, a code or a name that is unlikely by chance, with the sentence and the user that told it."""
 
     key: str
-    """Equal for equal names and codes; the same for all numbers, which are compared by value."""
+    """Equal for equal names and codes; the same for all numbers."""
     written: str
+    """The value as the user wrote it."""
     sentence: str
     user: str
 
@@ -39,7 +44,7 @@ class ToldValues:
 
     def __init__(self) -> None:
         self._values: dict[str, list[ToldValue]] = {}
-        """Values by their key."""
+        """The values by key."""
         self._lock = threading.Lock()
 
     def note(self, text: str, user: str) -> None:
@@ -53,12 +58,12 @@ class ToldValues:
     def find_strange(self, reply: str, user: str, message: str) -> ToldValue | None:
         """Return a value that a reply asserts and only another user told; None if there is none.
 
-        Both must be about the same subject: a telling word of the sentence with the
-        value must occur in the message or its reply.
+        Both must be about the same subject: a telling word of the user's sentence must
+        occur in the message or its reply.
         """
         subjects = {*telling_keys(message), *telling_keys(reply)}
         speech = normalize(reply)
-        for key, written in [*_long_numbers(speech), *_word_keys(speech)]:
+        for key, written in chain(_long_numbers(speech), _word_keys(speech)):
             values = self._same_values(key, written, message)
             users = {value.user for value in values}
             if len(users) != 1 or user in users:
@@ -73,12 +78,12 @@ class ToldValues:
             values = list(self._values.get(key, ()))
         if key != _NUMBER:
             return values
-        same = []
+        equal_values = []
         for value in values:
             sameness = compare_values(value.written, written, question=message)
             if sameness is Sameness.SAME:
-                same.append(value)
-        return same
+                equal_values.append(value)
+        return equal_values
 
 
 def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
@@ -91,27 +96,29 @@ def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _long_numbers(text: str) -> Iterator[tuple[str, str]]:
-    """Yield numbers with enough digits, except years; numbers in words are always compared."""
-    for found in find_values(text):
-        figures = "".join(filter(str.isdigit, found.text))
-        is_year = figures == found.text and int(figures) in _YEARS
-        is_long = len(figures.strip("0")) >= _DIGITS and not is_year
-        if found.kind == "amount" and (is_long or not figures):
-            yield _NUMBER, found.text
+    """Yield key and wording of the numbers in words, and of those with enough digits that are not years."""
+    for value in find_values(text):
+        digits = "".join(filter(str.isdigit, value.text))
+        is_year = digits == value.text and int(digits) in _YEARS
+        is_long = len(digits.strip("0")) >= _FEWEST_DIGITS and not is_year
+        if value.kind == "amount" and (is_long or not digits):
+            yield _NUMBER, value.text
 
 
-def _word_keys(text: str) -> list[tuple[str, str]]:
-    return [(_BETWEEN.sub("", word.casefold()), word) for word in _WORD.findall(text)]
+def _word_keys(text: str) -> Iterator[tuple[str, str]]:
+    """Yield key and wording of the words."""
+    for word in _WORD.findall(text):
+        yield _PUNCTUATION.sub("", word.casefold()), word
 
 
 def _is_code(key: str) -> bool:
     has_both = any(map(str.isdigit, key)) and any(map(str.isalpha, key))
-    return has_both and len(key) >= _CODE
+    return has_both and len(key) >= _SHORTEST_CODE
 
 
 def _is_uncommon(key: str) -> bool:
-    is_word = key.isalpha() and len(key) >= _NAME
-    return is_word and count_tokens(f" {key}") >= _TOKENS
+    is_word = key.isalpha() and len(key) >= _SHORTEST_NAME
+    return is_word and count_tokens(f" {key}") >= _FEWEST_TOKENS
 
 
 def _is_about(value: ToldValue, subjects: set[str]) -> bool:

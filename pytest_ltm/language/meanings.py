@@ -11,22 +11,23 @@ from pytest_ltm.api.model import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import words_with_digits
 
-_SAME = {
-    word_stem(word): word_stem(first)
-    for first, others in LEXICON.table("same meaning").items()
-    for word in (first, *others)
-}
+_FIRST_SYNONYMS: dict[str, str] = {}
+"""The stem of the first word with the same meaning, by stem."""
+for _first, _others in LEXICON.table("same meaning").items():
+    for _word in (_first, *_others):
+        _FIRST_SYNONYMS[word_stem(_word)] = word_stem(_first)
 # An answer may leave these out without becoming another one.
 LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
 # Words that introduce an answer.
 FRAME = frozenset(map(word_stem, LEXICON.words("frame meanings")))
-_ROOT = 5
+# Shorter beginnings are shared by words of different roots.
+_SHORTEST_ROOT = 5
 
 
 def meaning_key(word: str) -> str:
     """Return the key that a word, in plain form, shares with its synonyms."""
     stem = word_stem(word)
-    return _SAME.get(stem, stem)
+    return _FIRST_SYNONYMS.get(stem, stem)
 
 
 STOPS = frozenset(map(meaning_key, STOP_WORDS))
@@ -49,40 +50,42 @@ def compound_keys(text: str) -> frozenset[str]:
     )
 
 
-def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
+def found_in(wanted: Sequence[str], keys: Iterable[str]) -> frozenset[str]:
     """Return the wanted keys among a text's, also in another form or joined in pairs."""
-    keys = frozenset(texts)
-    joined = {key for pair in pairwise(wanted) if "".join(pair) in keys for key in pair}
-    return frozenset(
-        key
-        for key in wanted
-        if key in joined or key in keys or any(is_of_root(key, k) for k in keys)
-    )
+    text_keys = frozenset(keys)
+    found = text_keys.intersection(wanted)
+    for pair in pairwise(wanted):
+        if "".join(pair) in text_keys:
+            found = found.union(pair)
+    similar = []
+    for key in wanted:
+        if key not in found and any(is_of_root(key, other) for other in text_keys):
+            similar.append(key)
+    return found.union(similar)
 
 
-def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]:
+def misspelled_in(wanted: Sequence[str], words: Sequence[str]) -> frozenset[str]:
     """Return the wanted words among a text's; if only one long word is missing, it may have a wrong letter."""
-    same = frozenset(wanted).intersection(texts)
-    left = [word for word in wanted if word not in same]
+    found = frozenset(wanted).intersection(words)
+    missing = [word for word in wanted if word not in found]
+    if not found or len(missing) != 1:
+        return found
     # a shorter word with a wrong letter is another word
-    if (
-        same
-        and len(left) == 1
-        and len(left[0]) >= 7
-        and any(OSA.distance(left[0], text) == 1 for text in texts)
-    ):
+    is_long = len(missing[0]) >= 7
+    if is_long and any(OSA.distance(missing[0], word) == 1 for word in words):
         return frozenset(wanted)
-    return same
+    return found
 
 
 def is_of_root(key: str, other: str) -> bool:
     """Return whether two words have the same root: they share most of the longer one's letters, from the first."""
     shared = Prefix.similarity(key, other)
-    return key.isalpha() and shared >= max(_ROOT, 0.7 * max(len(key), len(other)))
+    shortest = max(_SHORTEST_ROOT, 0.7 * max(len(key), len(other)))
+    return key.isalpha() and shared >= shortest
 
 
 def is_like(key: str, other: str) -> bool:
     """Return whether two words may mean the same: they begin alike, or one may be a misspelling of the other."""
     if Prefix.similarity(key, other) >= 4:
         return True
-    return len(key) > _ROOT and Indel.normalized_similarity(key, other) >= 0.65
+    return len(key) > _SHORTEST_ROOT and Indel.normalized_similarity(key, other) >= 0.65

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -48,71 +47,73 @@ def agent_sources(
 ) -> dict[str, AgentSource]:
     """Return the source of each agent, by label; UsageError for an invalid spec."""
     if settings.rescored is not None:
-        from pytest_ltm.records.playback import recorded_settings, recorded_spec
-
-        def none() -> object:
-            raise AgentError("no agent exists while a run is scored again")
-
-        rescored_sources: dict[str, AgentSource] = {}
-        for agent in settings.agents:
-            rescored_sources[agent.label] = agent_source(
-                none,
-                spec=recorded_spec(settings.rescored, agent.label) or agent.spec,
-                settings=recorded_settings(settings.rescored, agent.label),
-            )
-        return rescored_sources
+        return _rescored_sources(settings, settings.rescored)
     share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
     sources: dict[str, AgentSource] = {}
-    conversations = len(settings.spans) * settings.trials
-    many = conversations > 1 or None in settings.spans.values()
+    families: dict[str, str] = {}
     for agent in settings.agents:
-        with rereading(settings.reading):
-            source = read_option(
-                config,
-                "--ltm-agent",
-                partial(_agent_source, config, settings, agent.spec),
-            )
-        if backends_are_shared():
-            from pytest_ltm.agents.shared_agents import share_agents
-
-            source = share_agents(source)
-        if many and not source.serves_many:
-            raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
-        sources[agent.label] = replace(
-            source, sees_clock=sees_clock(config, settings.time, source)
-        )
-    if all(not agent.family for agent in settings.agents):
+        sources[agent.label] = _live_source(config, settings, agent.spec)
+        if agent.family:
+            families[agent.label] = f"{agent.family} {agent.language}"
+    if not families:
         return sources
     from pytest_ltm.agents.ingested_once import join_families
 
-    families: dict[str, str] = {}
-    for agent in settings.agents:
-        if agent.family:
-            families[agent.label] = f"{agent.family} {agent.language}"
     return join_families(sources, families)
+
+
+def _rescored_sources(settings: RunSettings, run: Path) -> dict[str, AgentSource]:
+    """Return sources that describe the agents of a recorded run, and make none."""
+    from pytest_ltm.records.playback import recorded_settings, recorded_spec
+
+    def refuse() -> object:
+        raise AgentError("no agent exists while a run is scored again")
+
+    sources: dict[str, AgentSource] = {}
+    for agent in settings.agents:
+        sources[agent.label] = agent_source(
+            refuse,
+            spec=recorded_spec(run, agent.label) or agent.spec,
+            settings=recorded_settings(run, agent.label),
+        )
+    return sources
+
+
+def _live_source(
+    config: pytest.Config, settings: RunSettings, spec: str
+) -> AgentSource:
+    find_source = partial(_find_source, config, settings, spec)
+    with rereading(settings.reading):
+        source = read_option(config, "--ltm-agent", find_source)
+    if backends_are_shared():
+        from pytest_ltm.agents.shared_agents import share_agents
+
+        source = share_agents(source)
+    conversations = len(settings.spans) * settings.trials
+    has_many = conversations > 1 or None in settings.spans.values()
+    if has_many and not source.serves_many:
+        raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
+    return replace(source, sees_clock=sees_clock(config, settings.time, source))
 
 
 def sources_of_run(
     config: pytest.Config, settings: RunSettings, *, acts: bool, rehearses: bool
 ) -> tuple[dict[str, AgentSource], RunSettings]:
-    """Return the sources of a run's agents, and its settings with the specs to be named in results."""
+    """Return the sources of a run's agents, and its settings with the specs that results name.
+
+    `acts`: whether the run needs agents at all. `rehearses`: whether keys may be missing.
+    """
+    if not acts:
+        return {}, settings
     with allow_missing_keys() if rehearses else nullcontext():
-        sources = agent_sources(config, settings) if acts else {}
-    return sources, with_resolved_agents(settings, sources)
-
-
-def with_resolved_agents(
-    settings: RunSettings, sources: Mapping[str, AgentSource]
-) -> RunSettings:
-    """Return the settings with each agent's spec as results will name it."""
+        sources = agent_sources(config, settings)
     agents = []
     for agent in settings.agents:
-        spec = sources[agent.label].spec if agent.label in sources else agent.spec
-        agents.append(agent.resolved_as(spec))
-    return structs.replace(settings, agents=tuple(agents))
+        agents.append(agent.resolved_as(sources[agent.label].spec))
+    return sources, structs.replace(settings, agents=tuple(agents))
 
 
-def _agent_source(
+def _find_source(
     config: pytest.Config, settings: RunSettings, spec: str
 ) -> AgentSource:
     try:
@@ -137,7 +138,7 @@ def _agent_source(
         from pytest_ltm.agents.replay import replay_source
 
         return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
-    apart = Processes(
+    processes = Processes(
         every=settings.agent_process,
         jump=settings.time == "jump",
         limit=settings.reply_timeout,
@@ -145,7 +146,7 @@ def _agent_source(
         hidden=str(settings.ltm_dir / "runs"),
     )
     return find_agent(
-        spec, base=config.rootpath, named_agents=_named_agents(config), apart=apart
+        spec, base=config.rootpath, named_agents=_named_agents(config), apart=processes
     )
 
 
@@ -167,7 +168,7 @@ def fix_latest(
 
     LtmError if there is no such run.
     """
-    if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
+    if not any(choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
         return chosen
     from pytest_ltm.agents.replay import resolve_latest
     from pytest_ltm.modes.resume_command_line import begun_by_controller
@@ -184,36 +185,36 @@ def fix_latest(
 
 def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
     """Return the agents named by the command line, else by the ini value `ltm_agents`; UsageError for equal labels."""
-    by_name = _named_agents(config)
+    named_agents = _named_agents(config)
     specs = config.getoption("ltm_agent")
     if not all(spec.strip() for spec in specs):
         raise pytest.UsageError(
             "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full"
         )
-    chosen = split_specs(specs)
-    if not chosen:
-        if not by_name:
-            raise pytest.UsageError(
-                "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec', or use --ltm-agent=SPEC"
-            )
-        chosen = [(name, spec) for name, spec in by_name.items()]
-    agent_choices: dict[str, AgentChoice] = {}
-    for label_given, spec_or_name in chosen:
-        several = reading_variants(by_name.get(spec_or_name, spec_or_name))
-        for suffix, spec in several:
-            own_label = label_given or (spec_or_name if spec_or_name in by_name else "")
-            label = label_for(
-                ".".join(filter(None, [own_label, suffix])) if own_label else spec
-            )
-            if label in agent_choices:
-                conflict = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
+    labelled_specs = split_specs(specs) or list(named_agents.items())
+    if not labelled_specs:
+        raise pytest.UsageError(
+            "--ltm: the ini value ltm_agents names no agent. Add lines 'name = spec', or use --ltm-agent=SPEC"
+        )
+    choices: dict[str, AgentChoice] = {}
+    for own_label, spec_or_name in labelled_specs:
+        prefix = own_label or ""
+        if not prefix and spec_or_name in named_agents:
+            prefix = spec_or_name
+        variants = reading_variants(named_agents.get(spec_or_name, spec_or_name))
+        family = spec_or_name if len(variants) > 1 else ""
+        for suffix, spec in variants:
+            name = prefix or spec
+            if prefix and suffix:
+                name = f"{prefix}.{suffix}"
+            label = label_for(name)
+            if label in choices:
+                conflict = f"{choices[label].spec!r} and {spec!r} would both be called {label!r}"
                 raise pytest.UsageError(
                     f"--ltm-agent: {conflict}. Give one of them another label: NAME=SPEC"
                 )
-            agent_choices[label] = AgentChoice(
-                label, spec, family=spec_or_name if len(several) > 1 else ""
-            )
-    return tuple(agent_choices.values())
+            choices[label] = AgentChoice(label, spec, family=family)
+    return tuple(choices.values())
 
 
 def _named_agents(config: pytest.Config) -> dict[str, str]:

@@ -45,7 +45,9 @@ MUCH: Final = 2.0
 # The approximate number of open files per conversation: its journal, timings and lock,
 # and its agent's connections.
 FILES_PER_CONVERSATION = 8
-# Kinds of agents with remote replies, and of models used by a memory system.
+# The approximate number of all others: modules, logs, pytest's captures.
+FILES_OF_RUN = 100
+# Kinds of agents that are elsewhere, apart from models of providers.
 _REMOTE = frozenset({"http", "cmd"})
 
 
@@ -55,28 +57,31 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     `limit`: the number given by the option; None: as suits the agent. `jumps`: the
     process's clock shows the simulated time.
     """
-    if read_attribute(source.definition, "main_thread") is True or (
-        jumps and not source.apart
-    ):
+    needs_main_thread = read_attribute(source.definition, "main_thread") is True
+    if needs_main_thread or (jumps and not source.apart):
         return 0
     if source.unlimited:
         return 1  # a person
-    safe = read_attribute(source.definition, "thread_safe") is True
-    if not (
-        source.owned or safe or read_attribute(source.definition, "stateless") is True
-    ):
+    is_safe = read_attribute(source.definition, "thread_safe") is True
+    is_stateless = read_attribute(source.definition, "stateless") is True
+    if not (source.owned or is_safe or is_stateless):
         return 1  # one object, which is restored between conversations
     if limit is not None:
         return limit
+    return AUTO if is_safe or _waits_for_others(source) else 1
+
+
+def _waits_for_others(source: AgentSource) -> bool:
+    """Return whether an agent mostly waits: for a server, a process or its event loop."""
+    kinds = {source.kind}
+    if source.kind:
+        # the model used by ts:, memory: and others
+        kinds.update(spec_within(source).split(":")[1:2])
+    if source.apart or not kinds.isdisjoint({*provider_names(), *_REMOTE}):
+        return True
     reply: Any = read_attribute(source.definition, "reply", source.definition)
-    # The model used by ts:, memory: and others.
-    inner = spec_within(source).split(":")[1:2] if source.kind else []
-    waits = (
-        source.apart
-        or not {source.kind, *inner}.isdisjoint({*provider_names(), *_REMOTE})
-        or look(lambda: inspect.iscoroutinefunction(reply), default=False)
-    )
-    return AUTO if waits or safe else 1
+    is_async: bool = look(lambda: inspect.iscoroutinefunction(reply), default=False)
+    return is_async
 
 
 def limit_conversations(
@@ -102,15 +107,16 @@ def allow_files(limit: int) -> None:
     import resource
 
     soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 100 + limit * FILES_PER_CONVERSATION
-    may = needed if hard_limit == resource.RLIM_INFINITY else hard_limit
-    if soft_limit != resource.RLIM_INFINITY and soft_limit < needed <= may:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard_limit))
-    elif needed > may:
+    needed = FILES_OF_RUN + limit * FILES_PER_CONVERSATION
+    allowed = needed if hard_limit == resource.RLIM_INFINITY else hard_limit
+    if needed > allowed:
+        most = max((allowed - FILES_OF_RUN) // FILES_PER_CONVERSATION, 1)
         raise ConfigurationError(
-            f"{limit:,} conversations may have {needed:,} files open, and this process may open {may:,}. "
-            f"Raise that (ulimit -Hn {needed}) or give at most {max((may - 100) // FILES_PER_CONVERSATION, 1):,}"
+            f"{limit:,} conversations may have {needed:,} files open, and this process may open {allowed:,}. "
+            f"Raise that (ulimit -Hn {needed}) or give at most {most:,}"
         )
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard_limit))
 
 
 class ConversationHost(Protocol):
@@ -141,21 +147,21 @@ class ConcurrentRunner:
 
     def __init__(self, run: ConversationHost) -> None:
         self._run = run
-        self._hub = Hub(_aside)
+        self._hub = Hub(_outside_conversation)
         self._names: list[ConversationName] = []
         """The names of the conversations being played."""
         self.playing: list[PlayedConversation] = []
-        """Those of them that are open."""
+        """The open ones among them."""
         self._error: BaseException | None = None
         self._has_room = True
         """Whether others may begin, as far as known."""
         self._began = stopwatch_seconds()
         self._busy: dict[str, float] = defaultdict(float)
         """Seconds of computing by agents."""
-        self._fewer = ""
+        self._shortage = ""
         """Why fewer conversations were played than allowed."""
-        self._routed = ExitStack()
-        self._routed.enter_context(route_agent_output())
+        self._output_routing = ExitStack()
+        self._output_routing.enter_context(route_agent_output())
 
     def look_up(self) -> None:
         """Begin others if there are any, and stop if the session is stopping; callable in any thread."""
@@ -167,25 +173,25 @@ class ConcurrentRunner:
         """Notices on why it took longer than necessary."""
         seconds = stopwatch_seconds() - self._began
         computed = sum(self._busy.values())
-        result = [self._fewer] if self._fewer else []
+        notices = [self._shortage] if self._shortage else []
         if computed > MUCH and computed > seconds / 4:
             agent = max(self._busy, key=self._busy.__getitem__)
-            result.append(
+            notices.append(
                 f"agents in this process computed for {computed:.0f} of {seconds:.0f} s, {agent} the most: concurrency "
                 "does not speed up computing. Workers (-n) use other cores"
             )
         # An async agent that blocks stops the loop shared by all of them.
         for agent_name, blocked in blocked_seconds().items():
             if blocked > MUCH and blocked > seconds / 4:
-                result.append(
+                notices.append(
                     f"{agent_name} kept the event loop that all async agents share from turning for {blocked:.0f} of "
                     f"{seconds:.0f} s: {UNBLOCK}"
                 )
-        return result
+        return notices
 
     def play_until(self, reported: Callable[[], bool]) -> None:
         """Play until an item is reported, or until everything is closed if the session stops."""
-        with self._to_the_end():
+        with self._unwinding():
             while not (reported() or self._run.is_stopping):
                 self._begin_some()
                 if not (reported() or self._run.is_stopping):
@@ -200,21 +206,20 @@ class ConcurrentRunner:
 
     def finish(self) -> None:
         """Play the begun conversations to their ends; agents' output is no longer captured after `close`."""
-        with self._to_the_end():
+        with self._unwinding():
             while self._names and not self._run.is_stopping:
                 self._step()
 
     def close(self) -> None:
         """Stop the conversations still being played."""
         try:
-            self._hub.cancel()
-            while self._names:
-                self._hub.step()
+            self._cancel()
         finally:
-            self._routed.close()
+            self._output_routing.close()
 
     @contextmanager
-    def _to_the_end(self) -> Iterator[None]:
+    def _unwinding(self) -> Iterator[None]:
+        """Let all conversations end if the session stops; cancel them after an exception."""
         try:
             yield
             if self._run.is_stopping:
@@ -222,22 +227,26 @@ class ConcurrentRunner:
                 while self._names:
                     self._step()
         except BaseException:
-            self._hub.cancel()
-            while self._names:
-                self._hub.step()
+            self._cancel()
             raise
+
+    def _cancel(self) -> None:
+        self._hub.cancel()
+        while self._names:
+            self._hub.step()
 
     def _step(self) -> None:
         self._hub.step()
-        self._raise()
+        self._raise_stored_error()
 
-    def _raise(self) -> None:
+    def _raise_stored_error(self) -> None:
         error = self._error
         self._error = None
         if error is not None:
             raise error
 
     def _begin_some(self) -> None:
+        """Begin the next conversations, as far as the limits of the run and of each agent allow."""
         if not self._has_room:
             return
         self._has_room = False  # until one has ended
@@ -249,31 +258,32 @@ class ConcurrentRunner:
                 self._run.to_come.remove(name)
                 self._names.append(name)
                 self._hub.start(partial(self._play, name))
-                self._raise()
+                self._raise_stored_error()
                 if name in self._run.to_come:
-                    return
+                    return  # no thread could be started for it
 
     def _play(self, name: ConversationName, thread: OwnThread) -> None:
-        playing = None
+        """Play a conversation in its own thread; it is put back if the thread cannot be started."""
+        played = None
         try:
             thread.begin()
         except RuntimeError as error:
             self._names.remove(name)
             self._run.to_come.insert(0, name)
-            self._fewer = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
+            self._shortage = f"fewer conversations were played at once than --ltm-concurrency allows: {error}"
             if not self._names:
                 self._error = error
             return
         with self._keeping_errors():
-            playing = self._run.begin_conversation(name)
-            self.playing.append(playing)
-            playing.play(lambda: self._run.is_stopping)
+            played = self._run.begin_conversation(name)
+            self.playing.append(played)
+            played.play(lambda: self._run.is_stopping)
         thread.leaving = True
-        if playing is not None:
+        if played is not None:
             with self._keeping_errors():
-                playing.close("interrupted")  # does nothing if it was closed already
-            self.playing.remove(playing)
-            self._run.note_over(playing)
+                played.close("interrupted")  # does nothing if it was closed already
+            self.playing.remove(played)
+            self._run.note_over(played)
         self._busy[name.agent] += thread.busy
         self._names.remove(name)
         self._has_room = True
@@ -292,6 +302,6 @@ class ConcurrentRunner:
 
 
 @contextmanager
-def _aside() -> Iterator[None]:
+def _outside_conversation() -> Iterator[None]:
     with suspend_item_context(), limits_aside():
         yield

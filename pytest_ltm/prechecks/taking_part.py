@@ -1,4 +1,4 @@
-"""TakingPart: names agents that cannot play some scenarios, before the first message."""
+"""TakingPart: names the agents that cannot play some scenarios, before the first message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pytest_ltm.api.storage import first_and_rest, join_words, lazy, pluralize
 
 _MOST_NAMED = 3
 # Few runs have scenarios that some agents cannot play.
-_find_lacking = lazy("pytest_ltm.prechecks.lacking:find_lacking")
+_find_missing = lazy(
+    "pytest_ltm.prechecks.missing_capabilities:find_missing_capabilities"
+)
 
 
 class TakingPart:
@@ -32,24 +34,23 @@ class TakingPart:
             terminal.write_line(line)
 
     def _lines(self, items: Sequence[LtmItem]) -> Iterator[str]:
-        wanting = []
+        items_by_agent: dict[str, list[LtmItem]] = {}
         for item in items:
-            if NAMED_WHERE_NEEDED & {*item.marks.requires}:
-                wanting.append(item)
-        for label in dict.fromkeys(item.place.agent for item in wanting):
-            own_items = [item for item in wanting if item.place.agent == label]
-            needed = set().union(*(item.marks.requires for item in own_items))
-            lacking_names: set[str] = _find_lacking(
+            if NAMED_WHERE_NEEDED.intersection(item.marks.requires):
+                items_by_agent.setdefault(item.place.agent, []).append(item)
+        for label, agent_items in items_by_agent.items():
+            needed = set().union(*(item.marks.requires for item in agent_items))
+            missing: set[str] = _find_missing(
                 self._run.sources[label], needed & NAMED_WHERE_NEEDED
             )
-            left_out = []
-            for item in own_items:
-                if lacking_names & {*item.marks.requires}:
-                    left_out.append(item)
-            if left_out:
-                names = list(dict.fromkeys(item.scenario for item in left_out))
-                shown_names = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
+            unplayed = []
+            for item in agent_items:
+                if missing.intersection(item.marks.requires):
+                    unplayed.append(item.scenario)
+            if unplayed:
+                names = list(dict.fromkeys(unplayed))
+                named = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
                 yield (
-                    f"ltm: {label} takes no part in {pluralize(len(left_out), 'example')} ({shown_names}): "
-                    f"not supported, as it is not {join_words(sorted(lacking_names))}"
+                    f"ltm: {label} takes no part in {pluralize(len(unplayed), 'example')} ({named}): "
+                    f"not supported, as it is not {join_words(sorted(missing))}"
                 )

@@ -1,9 +1,8 @@
-"""Checks that results follow from a journal and equal those of scoring it again."""
+"""Checks that results follow from a journal, and that scoring it again gives the same ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_ltm.api.engine import CreditedQuestion, question_result
@@ -21,8 +20,8 @@ from pytest_ltm.api.scenarios import Plan
 from pytest_ltm.api.storage import LtmError, show_value, to_record
 from pytest_ltm.reports.discrepancies import Discrepancy
 
-_OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
-_OF_QUESTION = ("text", "answer", "gap", "needles", "retrieved")
+_VERDICT_FIELDS = ("score", "upper", "reason", "rule", "evidence")
+_QUESTION_FIELDS = ("text", "answer", "gap", "needles", "retrieved")
 
 
 def result_differences(
@@ -55,19 +54,18 @@ def result_differences(
 def _total_differences(
     result: ConversationResult, record: ConversationRecord
 ) -> Iterator[str]:
-    header = record.header
     transcript = record.transcript
-    replied = [exchange for exchange in transcript if not exchange.told]
-    recorded: dict[str, object] = {
-        "plan_fingerprint": header and header.plan_fingerprint,
-        "agent_fingerprint": header and header.agent_fingerprint,
-    }
+    recorded: dict[str, object] = {}
+    for name in ("plan_fingerprint", "agent_fingerprint"):
+        recorded[name] = getattr(record.header, name, None)
     # An interruption may come after a reply is recorded and before it is counted, and a
     # resumed run recounts. Whether there was one is taken from the journal.
     if result.ended != "interrupted" or record.reason == "complete":
         recorded["tokens"] = transcript.position
         recorded["exchanges"] = len(transcript)
-        recorded["reply_tokens"] = sum(exchange.reply_tokens for exchange in replied)
+        recorded["reply_tokens"] = sum(
+            exchange.reply_tokens for exchange in transcript if not exchange.told
+        )
     for name, value in recorded.items():
         if getattr(result, name) != value:
             yield f"{name} is {getattr(result, name)!r}, and the journal says {value!r}"
@@ -93,16 +91,15 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterato
 def _verdict_differences(
     row: ScenarioResult, verdict: events.VerdictRecorded
 ) -> Iterator[str]:
-    pairs: dict[str, tuple[object, object]] = {}
-    for name in _OF_VERDICT:
-        pairs[name] = (getattr(row, name), getattr(verdict, name))
+    values: dict[str, object] = {name: getattr(row, name) for name in _VERDICT_FIELDS}
     checks = []
     for check in row.checks:
         checks.append((check.label, None if check.open else check.ok))
-    pairs["checks"] = (tuple(checks), verdict.checks)
-    for name, (resulting, recorded) in pairs.items():
-        if resulting != recorded:
-            yield f"its {name} is {show_value(resulting)}, and the journal says {show_value(recorded)}"
+    values["checks"] = tuple(checks)
+    for name, value in values.items():
+        recorded = getattr(verdict, name)
+        if value != recorded:
+            yield f"its {name} is {show_value(value)}, and the journal says {show_value(recorded)}"
 
 
 def _question_differences(
@@ -117,63 +114,67 @@ def _question_differences(
         return
     if played == question:
         return
-    for name in _OF_QUESTION:
+    for name in _QUESTION_FIELDS:
         if getattr(played, name) != getattr(question, name):
             yield f"question {question.number}: its {name} is not the one in the journal"
 
 
 # --- Comparison with scoring the run again.
 
+_SCORE_FIELDS = frozenset(("outcome", "score", "upper"))
+# What scoring again may change, and the rows, which are compared one by one.
+_UNCOMPARED = frozenset(("scenarios", "notices", "kept", "agent_spec"))
+
 
 def compare_results(
-    recorded: Path, made_again: Path, *, same_version: bool
+    recorded: Path, rescored: Path, *, same_version: bool
 ) -> Iterator[Discrepancy]:
-    """Yield the differences between a run's results and those of scoring it again in `made_again`.
+    """Yield the differences between the results in a run's folder and in that of its re-scoring.
 
-    If the version differs from the recording one, scores must agree, but reasons and fingerprints may change.
+    If another version recorded the run, scores must agree, but reasons and fingerprints may change.
     """
-    for path in sorted(made_again.glob(f"*/{RESULTS}")):
+    for path in sorted(rescored.glob(f"*/{RESULTS}")):
         name = path.parent.name
         try:
             recorded_result = read_results(recorded / name / RESULTS)
-            after = read_results(path)
+            rescored_result = read_results(path)
         except LtmError:
             continue  # a missing file is reported by the check of the folder
         for text in _rescored_differences(
-            recorded_result, after, same_version=same_version
+            recorded_result, rescored_result, same_version=same_version
         ):
             yield Discrepancy(f"{name}/{RESULTS}", text)
 
 
 def _rescored_differences(
-    recorded: ConversationResult, after: ConversationResult, *, same_version: bool
+    recorded: ConversationResult, rescored: ConversationResult, *, same_version: bool
 ) -> Iterator[str]:
-    names = None if same_version else ("outcome", "score", "upper")
-    rows = {row.id: row for row in recorded.scenarios}
-    for row in after.scenarios:
-        recorded_row = rows.pop(row.id, None)
+    recorded_rows = {row.id: row for row in recorded.scenarios}
+    for row in rescored.scenarios:
+        recorded_row = recorded_rows.pop(row.id, None)
         if recorded_row is None:
             continue
-        for text in _field_differences(recorded_row, row, names, without={"nodeid"}):
-            yield f"{row.id}: its {text}"
-    is_whole = not rows and recorded.ended != "interrupted"
-    if same_version and is_whole and after.kept == recorded.kept:
-        without = {"scenarios", "notices", "kept", "agent_spec"}
-        yield from _field_differences(recorded, after, without=without)
+        for name, text in _field_differences(recorded_row, row):
+            is_compared = name in _SCORE_FIELDS or (same_version and name != "nodeid")
+            if is_compared:
+                yield f"{row.id}: its {text}"
+    is_whole = not recorded_rows and recorded.ended != "interrupted"
+    if same_version and is_whole and rescored.kept == recorded.kept:
+        for name, text in _field_differences(recorded, rescored):
+            if name not in _UNCOMPARED:
+                yield text
 
 
 def _field_differences(
     recorded: ScenarioResult | ConversationResult,
-    after: ScenarioResult | ConversationResult,
-    names: Iterable[str] | None = None,
-    *,
-    without: AbstractSet[str],
-) -> Iterator[str]:
-    """Yield the fields that differ: the given `names`, else all fields `without` some."""
-    fields = to_record(recorded)
-    fields_again = to_record(after)
-    for name in names or sorted({*fields, *fields_again} - without):
-        value = fields.get(name)
-        value_again = fields_again.get(name)
-        if value != value_again:
-            yield f"{name} was {show_value(value)} and is {show_value(value_again)} scored again"
+    rescored: ScenarioResult | ConversationResult,
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of each field that differs, with a sentence about it."""
+    recorded_fields = to_record(recorded)
+    rescored_fields = to_record(rescored)
+    for name in sorted({*recorded_fields, *rescored_fields}):
+        before = recorded_fields.get(name)
+        after = rescored_fields.get(name)
+        if before != after:
+            text = f"{name} was {show_value(before)} and is {show_value(after)} scored again"
+            yield name, text

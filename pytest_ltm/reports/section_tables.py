@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -16,15 +16,16 @@ class SectionTable(Struct, frozen=True):
 
     title: str
     columns: tuple[str, ...]
+    """The headings."""
     rows: tuple[tuple[str, ...], ...]
-    """The rows, each as long as the columns."""
+    """The cells of each row, one per column."""
 
 
 def section_with_tables(
     title: str, sentences: Iterable[str], tables: Iterable[SectionTable], **values: Any
 ) -> Section:
     """Return a section with tables; `values`: more JSON values for `summary.json`."""
-    records = list(map(to_record, tables))
+    records = [to_record(table) for table in tables]
     return Section(
         title=title, sentences=tuple(sentences), json={"tables": records, **values}
     )
@@ -32,15 +33,15 @@ def section_with_tables(
 
 def section_tables(section: Section) -> list[SectionTable]:
     """Return the tables of a section; malformed ones are left out."""
-    return list(_read_tables(section))
-
-
-def _read_tables(section: Section) -> Iterator[SectionTable]:
+    tables: list[SectionTable] = []
     records = section.json.get("tables")
-    for record in records if isinstance(records, list) else ():
+    if not isinstance(records, list):
+        return tables
+    for record in records:
         try:
             table = from_record(SectionTable, record, "tables")
         except LtmError:
             continue
         if all(len(row) == len(table.columns) for row in table.rows):
-            yield table
+            tables.append(table)
+    return tables

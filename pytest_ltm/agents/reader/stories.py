@@ -1,4 +1,4 @@
-"""Stories: plays told line by line, a secret meeting, a restaurant; books and passages read out."""
+"""Reader's abilities for stories: plays, a secret meeting, an evening in a restaurant, passages, books."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ from pytest_ltm.agents.reader.notes import (
 from pytest_ltm.language.clauses import split_sentences
 
 _RE = Patterns("plays")
-
-
 _EVENTS = _RE.compile_group(WORDS["play"])
 _BELIEF = _RE["belief"]
-# For each event, the positions of the thing and of its new place among the names in a
-# line.
-_THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
+# Where a line of each kind of event names the thing, and its new place.
+_NAME_POSITIONS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 
 
 class SallyAnne(
@@ -38,19 +35,20 @@ class SallyAnne(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a line, or answer as JSON from the visible lines."""
-        over = _RE.over.match(turn.text)
-        place = _answer_play(over.group(1) if over else turn.text, notes)
-        if place or over:
+        last_question = _RE.over.match(turn.text)
+        question = last_question[1] if last_question else turn.text
+        place = _answer_play(question, notes)
+        if place or last_question:
             return json.dumps({"answer": place or "unknown"})
-        said_so = _RE.line.match(turn.text)
-        marked = said_so and said_so["mark"]
-        line = said_so["line"].strip() if said_so else ""
-        event = _parse_event(line)
+        line = _RE.line.match(turn.text)
+        if line is None:
+            return None
+        event = _parse_event(line["line"].strip())
         if event:
             notes.add(turn, "play", event)
             notes.add(turn, UNDERSTOOD, event)
         # without the mark it may be anything: others note it as well
-        return "I see." if marked else None
+        return "I see." if line["mark"] else None
 
 
 def _parse_event(line: str) -> list[str] | None:
@@ -71,7 +69,7 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
             break
     else:
         return None
-    play = _Play.known_after(notes.contents("play")[::-1])
+    play = _Play.after(notes.contents("play")[::-1])
     if pattern is _BELIEF[0]:
         return play.shared.get((match[1], match[2], match[3]))
     if pattern is _BELIEF[1]:
@@ -84,21 +82,22 @@ def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
 
 @dataclass
 class _Play:
-    """What is known after some lines."""
+    """The state of a play after some lines."""
 
     room: str
     """The room with the things."""
     present: list[str] = field(default_factory=list)
     """The puppets in that room."""
     places: dict[str, list[str | None]] = field(default_factory=dict)
+    """The successive places of each thing; None if not told."""
     known: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where each puppet last saw a thing."""
     shared: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """Where a puppet last saw a thing together with another one."""
+    """Where a puppet last saw a thing together with another puppet."""
 
     @classmethod
-    def known_after(cls, lines: Sequence[Sequence[Any]]) -> _Play:
-        """Return what is known after the lines, each its kind and its names."""
+    def after(cls, lines: Sequence[Sequence[Any]]) -> _Play:
+        """Return the state after the lines, each its kind and its names."""
         play = cls(_room_of(lines))
         for kind, *names in lines:
             play.add(kind, names)
@@ -109,11 +108,11 @@ class _Play:
         if kind == "joins":
             kind = "enters"
             names = (names[1], names[0])
-        if kind in _THINGS:
-            thing, place = _THINGS[kind]
+        if kind in _NAME_POSITIONS:
+            thing, place = _NAME_POSITIONS[kind]
             self.places.setdefault(names[thing], []).append(names[place])
         elif kind != "remark":
-            mover = names[kind == "gone"]
+            mover = names[1] if kind == "gone" else names[0]
             self.present = [puppet for puppet in self.present if puppet != mover]
             if kind in {"enters", "is"} and names[1] == self.room:
                 self.present.append(mover)
@@ -141,15 +140,14 @@ def _room_of(lines: Sequence[Sequence[Any]]) -> str:
     return ""
 
 
-# --- Coded messages about a secret meeting: the meaning of each, and the combination of
-# the three.
+# --- Coded messages about a secret meeting.
 
-
-_CODES = [
-    (_RE.compile_group(cue), kind, meaning)
-    for kind, cues in WORDS["meeting"].items()
-    for cue, meaning in cues.items()
-]
+_CODES: list[tuple[re.Pattern[str], str, str]] = []
+"""The pattern of each message, the part of the meeting that it is about, and its meaning."""
+for _kind, _cues in WORDS["meeting"].items():
+    for _cue, _meaning in _cues.items():
+        _CODES.append((_RE.compile_group(_cue), _kind, _meaning))
+_LABELS = {"place": "Where", "time": "When", "item": "Bring"}
 
 
 class SpyMeeting(
@@ -161,9 +159,8 @@ class SpyMeeting(
         """Note a message, or combine the visible ones."""
         if _RE.asked.search(turn.text):
             newest = notes.newest_values("spy")
-            labels = {"place": "Where", "time": "When", "item": "Bring"}
             parts = []
-            for kind, label in labels.items():
+            for kind, label in _LABELS.items():
                 if kind in newest:
                     parts.append(f"{label}: {newest[kind]}.")
             return " ".join(parts) or "I do not know."
@@ -181,7 +178,6 @@ class SpyMeeting(
 
 # --- An evening in a restaurant, as a guest who knows what was ordered.
 
-
 _UNDECIDED = "What would you recommend?"
 
 
@@ -192,13 +188,7 @@ class Restaurant:
         """Reply to the waiter as a guest, from the visible notes."""
         if not _RE.waiter.match(turn.text):
             return _note_message(turn, notes)
-        menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
-        kind = "dishes"
-        for line in turn.text.split("\n"):
-            if section := _RE.section.match(line):
-                kind = "drinks" if _RE.drinks.search(section[1]) else "dishes"
-            elif item := _RE.item.match(line):
-                menu[kind].append(item[1].strip())
+        menu = _read_menu(turn.text)
         if menu["drinks"]:
             notes.add(turn, "menu", menu)
             return _order_drink(turn, menu["drinks"], notes)
@@ -207,20 +197,33 @@ class Restaurant:
         if _RE.served.search(turn.text):
             return _check_dish(turn, notes)
         if _RE.drank.search(turn.text):
-            drink = notes.newest("drink")
-            return (
-                f"I had the {drink.content}, thank you."
-                if drink
-                else "I am afraid I do not remember."
-            )
+            return _name_drink(notes)
         return "Thank you."
+
+
+def _read_menu(text: str) -> dict[str, list[str]]:
+    menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
+    kind = "dishes"
+    for line in text.split("\n"):
+        if section := _RE.section.match(line):
+            kind = "drinks" if _RE.drinks.search(section[1]) else "dishes"
+        elif item := _RE.item.match(line):
+            menu[kind].append(item[1].strip())
+    return menu
+
+
+def _name_drink(notes: ReaderNotebook) -> str:
+    drink = notes.newest("drink")
+    if drink is None:
+        return "I am afraid I do not remember."
+    return f"I had the {drink.content}, thank you."
 
 
 def _order_drink(
     turn: IncomingTurn, drinks: Sequence[str], notes: ReaderNotebook
 ) -> str | None:
     """Order the plainest suitable drink: a short name without brackets."""
-    wish, _ = _wishes(notes)
+    wish = _wishes(notes)[0]
     suitable = [drink for drink in drinks if wish in drink.lower()] or drinks
     plainest = min(suitable, key=lambda drink: ("(" in drink, len(drink))).lower()
     return notes.add(turn, "drink", plainest, f"I would like the {plainest}, please.")
@@ -230,15 +233,16 @@ def _order_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Order the first suitable dish that is neither gone nor ordered before."""
     menu = notes.newest("menu")
     ordered = notes.contents("dish")
-    _, avoided = _wishes(notes)
+    avoided = _wishes(notes)[1]
     for dish in menu.content["dishes"] if menu else ():
-        is_left = dish not in turn.text and dish not in ordered
-        if is_left and avoided not in dish:
+        is_gone = dish in turn.text or dish in ordered
+        if not is_gone and avoided not in dish:
             return notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
     return _UNDECIDED
 
 
 def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    """Begin a new evening if the message explains the guest's role or asks to forget the last one."""
     if not turn.is_brief or not (
         _RE.roles.search(turn.text) or _RE.forget_restaurant.search(turn.text)
     ):
@@ -259,13 +263,15 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
     dish = notes.newest("dish")
-    avoids = _wishes(notes)[1]
-    if avoids in turn.text:
-        return f"Excuse me, I cannot eat {avoids}."
+    avoided = _wishes(notes)[1]
+    if avoided in turn.text:
+        return f"Excuse me, I cannot eat {avoided}."
     if dish is None or dish.content in turn.text:
         return "Thank you very much."
     return f"Excuse me, this is not what I ordered. I ordered the {dish.content}."
 
+
+# --- Titled passages, and questions that combine them.
 
 _BOOKS = Patterns("chapter_break")
 
@@ -281,30 +287,10 @@ class Passages(
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
-            facts: dict[tuple[str, str], tuple[str, str]] = {}
-            for note in notes.visible("passage"):
-                # newest first: corrections are newer
-                relation, subject, value, title = note.content
-                facts.setdefault((relation, subject), (value, title))
-            works = _BOOKS.named.findall(turn.text)
-            kind = next((kind for kind in _ANSWERS if re.search(kind, turn.text)), "")
-            if not works or not kind or not facts:
-                return None
-            titles = dict[str, None]()
-
-            def look(relation: str, subject: str) -> str:
-                value, title = facts[relation, subject]
-                titles[title] = None
-                return value
-
-            try:
-                answer = _ANSWERS[kind](look, works)
-            except KeyError:
-                return "I don't know."
-            return f"{answer}. Sources: {', '.join(titles)}."
-        corrects = first_match(_BOOKS["corrects"], turn.text)
-        if corrects:
-            title = corrects["title"]
+            return _answer_from_passages(turn.text, notes)
+        correction = first_match(_BOOKS["corrects"], turn.text)
+        if correction:
+            title = correction["title"]
         else:
             title = next(iter(_BOOKS.title.findall(turn.text)), "")
         untitled = _BOOKS.title.sub(" ", turn.text)
@@ -315,28 +301,74 @@ class Passages(
         return notes.add(turn, "passage", content)
 
 
-def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> str:
-    return look("birthplace", look("founder", works[0]))
+class _PassageFacts:
+    """The newest facts of the passages; `look_up` notes the titles of those that it was asked for."""
+
+    def __init__(self, notes: ReaderNotebook) -> None:
+        self.titles: dict[str, None] = {}
+        self.newest: dict[tuple[str, str], tuple[str, str]] = {}
+        # newest first: corrections are newer
+        for note in notes.visible("passage"):
+            relation, subject, value, title = note.content
+            self.newest.setdefault((relation, subject), (value, title))
+
+    def look_up(self, relation: str, subject: str) -> str:
+        """Return the value of a subject's relation; KeyError if no passage has it."""
+        value, title = self.newest[relation, subject]
+        self.titles[title] = None
+        return value
+
+
+def _answer_from_passages(question: str, notes: ReaderNotebook) -> str | None:
+    """Return the answer with its sources; None if it is not about these passages."""
+    works = _BOOKS.named.findall(question)
+    facts = _PassageFacts(notes)
+    cue = next((cue for cue in _ANSWERS if re.search(cue, question)), None)
+    if not works or cue is None or not facts.newest:
+        return None
+    try:
+        answer = _ANSWERS[cue](facts.look_up, works)
+    except KeyError:
+        return "I don't know."
+    return f"{answer}. Sources: {', '.join(facts.titles)}."
+
+
+LookUp = Callable[[str, str], str]
+"""Returns the value of a relation (`founder`, `staff`, ...) of a subject."""
+
+
+def _birthplace_of_founder(look_up: LookUp, works: list[str]) -> str:
+    return look_up("birthplace", look_up("founder", works[0]))
+
+
+def _river_of_founder(look_up: LookUp, works: list[str]) -> str:
+    return look_up("river", _birthplace_of_founder(look_up, works))
+
+
+def _total_staff(look_up: LookUp, works: list[str]) -> str:
+    return str(sum(int(look_up("staff", work)) for work in works))
+
+
+def _oldest_founder(look_up: LookUp, works: list[str]) -> str:
+    founders = [look_up("founder", work) for work in works]
+    return min(founders, key=lambda person: int(look_up("birth", person)))
+
+
+def _oldest_work(look_up: LookUp, works: list[str]) -> str:
+    return "The " + min(works, key=lambda work: int(look_up("opening", work)))
 
 
 # By the wording of a question.
-_ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
-    r"\b[Ww]hich river\b": lambda look, works: look(
-        "river", _founder_birthplace(look, works)
-    ),
-    r"\b[Ii]n which town\b": _founder_birthplace,
-    r"\b[Hh]ow many people\b": lambda look, works: str(
-        sum(int(look("staff", work)) for work in works)
-    ),
-    r"\b[Ww]ho was born\b": lambda look, works: min(
-        [look("founder", work) for work in works],
-        key=lambda person: int(look("birth", person)),
-    ),
-    r"\b[Ww]hich (?:is older|was founded)\b": lambda look, works: (
-        "The " + min(works, key=lambda work: int(look("opening", work)))
-    ),
+_ANSWERS: Mapping[str, Callable[[LookUp, list[str]], str]] = {
+    r"\b[Ww]hich river\b": _river_of_founder,
+    r"\b[Ii]n which town\b": _birthplace_of_founder,
+    r"\b[Hh]ow many people\b": _total_staff,
+    r"\b[Ww]ho was born\b": _oldest_founder,
+    r"\b[Ww]hich (?:is older|was founded)\b": _oldest_work,
 }
 
+
+# --- Books: statements on a town, and the ending that fits them.
 
 Statement = tuple[str, str, str]
 """The relation (`home`, `work`, `owner`, `whole`), its subject, and the value."""

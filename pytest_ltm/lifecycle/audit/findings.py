@@ -59,13 +59,13 @@ _TOLD_SECRET = re.compile(
     r"(?P<value>[^\s\"'”]{4,})",
     re.IGNORECASE,
 )
-# Placeholders for addresses are shown, but never compared with those of another audit.
+# A fixed salt is enough: placeholders of two audits are never compared.
 _SALT = b"an audit counts, and forgets"
 _CODE = re.compile(r"\s*(?:```|[{\[<])")
 
 
 class Finding(Struct, frozen=True):
-    """One fault of one memory."""
+    """A fault of a memory."""
 
     kind: Kind
     place: int
@@ -101,23 +101,22 @@ def find_faults(
     wordings = [read_wording(memory.text) for memory in memories]
     junk = list(_find_junk(memories, wordings))
     # junk is not a duplicate of anything
-    telling = sorted(set(range(len(memories))) - {finding.place for finding in junk})
+    junk_places = {finding.place for finding in junk}
     findings = [
         *junk,
-        *_find_duplicates(memories, wordings, telling),
+        *_find_duplicates(memories, wordings, junk_places),
         *_find_echoes(memories, wordings),
         *_find_changed_values(memories, wordings),
         *_find_private(memories),
         *_find_orphans(memories),
         *_find_unused(memories, retrieved),
     ]
-    order = {kind: number for number, kind in enumerate(KINDS)}
-    findings.sort(key=lambda finding: (order[finding.kind], finding.place))
+    findings.sort(key=lambda finding: (KINDS.index(finding.kind), finding.place))
     return findings
 
 
 def read_wording(text: str) -> Wording:
-    """Return the words of a text; a word that begins a sentence is a value only if it has a digit."""
+    """Return the wording of a text; a word that begins a sentence is a value only if it has a digit."""
     words: list[str] = []
     value_places: list[int] = []
     begins = True
@@ -170,26 +169,26 @@ def _is_single(words_before: Sequence[str], *, is_value: bool) -> bool:
 
 
 def _find_duplicates(
-    memories: Sequence[Memory], wordings: Sequence[Wording], places: Sequence[int]
+    memories: Sequence[Memory],
+    wordings: Sequence[Wording],
+    junk_places: Collection[int],
 ) -> Iterator[Finding]:
     """Yield memories with the same or nearly the same words as an earlier one in the same scope."""
-    first: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-    alike: dict[tuple[tuple[str, ...], frozenset[str]], list[int]] = defaultdict(list)
-    for place in places:
-        scope = memories[place].scope
-        wording = wordings[place]
-        earlier = first.setdefault((scope, wording.plain), place)
-        if earlier == place:
-            alike[scope, wording.values].append(place)
+    first_places: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    groups: dict[tuple[tuple[str, ...], frozenset[str]], list[int]] = defaultdict(list)
+    for place, (memory, wording) in enumerate(zip(memories, wordings, strict=True)):
+        if place in junk_places:
+            continue
+        first = first_places.setdefault((memory.scope, wording.plain), place)
+        if first == place:
+            groups[memory.scope, wording.values].append(place)
         else:
-            yield Finding(
-                "duplicate", place, quote_safely(memories[place].text), earlier
-            )
-    for group in alike.values():
-        yield from _find_near(memories, wordings, group)
+            yield Finding("duplicate", place, quote_safely(memory.text), first)
+    for places in groups.values():
+        yield from _find_near_duplicates(memories, wordings, places)
 
 
-def _find_near(
+def _find_near_duplicates(
     memories: Sequence[Memory], wordings: Sequence[Wording], places: Sequence[int]
 ) -> Iterator[Finding]:
     """Yield memories that share most words with an earlier one, among those with the same values.
@@ -203,7 +202,9 @@ def _find_near(
     for place, words in words_by_place.items():
         rarest = sorted(words, key=lambda word: (counts[word], word))
         rarest = rarest[: int((1 - SIMILAR) * len(words)) + 1]
-        candidates = set(chain.from_iterable(holders[word] for word in rarest))
+        candidates = set[int]()
+        for word in rarest:
+            candidates.update(holders[word])
         for earlier in sorted(candidates):
             if _are_near(wordings[place], wordings[earlier]):
                 evidence = quote_safely(memories[place].text)
@@ -234,29 +235,30 @@ def _find_echoes(
         if len(wording.plain) >= SHORTEST_ECHOED:
             by_beginning[wording.plain[:SHORTEST_ECHOED]].append(place)
     for place, wording in enumerate(wordings):
-        found = _find_held(wording, wordings, by_beginning)
-        if found is None:
+        quotation = _find_quotation(wording, wordings, by_beginning)
+        if quotation is None:
             continue
-        start, echoed = found
-        end = start + len(wordings[echoed].plain)
+        start, quoted_place = quotation
+        end = start + len(wordings[quoted_place].plain)
         around = {*wording.plain[:start], *wording.plain[end:]}
         if not remembering.isdisjoint(map(word_stem, around)):
-            yield Finding("echo", place, quote_safely(memories[place].text), echoed)
+            evidence = quote_safely(memories[place].text)
+            yield Finding("echo", place, evidence, quoted_place)
 
 
-def _find_held(
+def _find_quotation(
     wording: Wording,
     wordings: Sequence[Wording],
     by_beginning: Mapping[tuple[str, ...], Sequence[int]],
 ) -> tuple[int, int] | None:
-    """Return the index of another memory's words inside this one, and its place; None without one."""
+    """Return where a memory repeats all words of a shorter one, and the shorter one's place; None if nowhere."""
     words = wording.plain
     for start in range(len(words) - SHORTEST_ECHOED + 1):
         beginning = words[start : start + SHORTEST_ECHOED]
         for place in by_beginning.get(beginning, ()):
-            held_words = wordings[place].plain
-            is_shorter = len(held_words) < len(words)
-            if is_shorter and words[start : start + len(held_words)] == held_words:
+            quoted = wordings[place].plain
+            is_shorter = len(quoted) < len(words)
+            if is_shorter and words[start : start + len(quoted)] == quoted:
                 return start, place
     return None
 
@@ -270,8 +272,14 @@ def _find_changed_values(
         if len(wording.frame) >= SHORTEST_FRAME:
             frames[memory.scope, wording.frame].append(place)
     for places in frames.values():
-        for number, place in enumerate(places):
-            yield from _compare_claims(memories, wordings, place, places, number)
+        for place in places:
+            finding = _compare_claims(memories, wordings, place, places)
+            if finding is not None:
+                yield finding
+
+
+# A memory has the first of these that applies.
+_CLAIM_KINDS: tuple[Kind, ...] = ("stale", "contradiction", "other value")
 
 
 def _compare_claims(
@@ -279,26 +287,31 @@ def _compare_claims(
     wordings: Sequence[Wording],
     place: int,
     places: Sequence[int],
-    number: int,
-) -> Iterator[Finding]:
-    """Yield a finding if a memory is outdated or contradicts an earlier one on the same subject."""
+) -> Finding | None:
+    """Return the finding if a memory is outdated or contradicts an earlier one on the same subject.
+
+    `places`: those of all memories on the subject, in order.
+    """
     wording = wordings[place]
     date = memories[place].date
+    others: dict[Kind, int] = {}
+    is_exclusive = False
+    for other in places:
+        if _exclude(wording, wordings[other]):
+            is_exclusive = True
+            if _is_later(memories[other].date, date):
+                others["stale"] = other
+            elif other < place and memories[other].date == date:
+                others["contradiction"] = other
+        elif other < place and wordings[other].claim != wording.claim:
+            others["other value"] = other
+    if is_exclusive:
+        others.pop("other value", None)
     evidence = quote_safely(memories[place].text)
-    exclusive = [index for index in places if _exclude(wording, wordings[index])]
-    later = [index for index in exclusive if _is_later(memories[index].date, date)]
-    earlier = [index for index in places[:number] if index in exclusive]
-    same_time = [index for index in earlier if memories[index].date == date]
-    if later:
-        yield Finding("stale", place, evidence, later[-1])
-    elif same_time:
-        yield Finding("contradiction", place, evidence, same_time[-1])
-    elif not exclusive:
-        other_values = [
-            index for index in places[:number] if wordings[index].claim != wording.claim
-        ]
-        if other_values:
-            yield Finding("other value", place, evidence, other_values[-1])
+    for kind in _CLAIM_KINDS:
+        if kind in others:
+            return Finding(kind, place, evidence, others[kind])
+    return None
 
 
 def _exclude(first: Wording, second: Wording) -> bool:
@@ -316,17 +329,15 @@ def _find_private(memories: Sequence[Memory]) -> Iterator[Finding]:
     """Yield what the redaction of logs would remove, one finding per kind."""
     for place, memory in enumerate(memories):
         redactor = Redactor(_SALT)
-        plain = redact_secrets(memory.text)
-        hidden = redactor.text(plain)
-        found = dict(redactor.counts)
-        has_key = found.pop("keys", 0) or plain != memory.text
-        if has_key or _hide_told_secrets(hidden) != hidden:
+        without_keys = redact_secrets(memory.text)
+        redacted = redactor.text(without_keys)
+        counts = dict(redactor.counts)
+        has_key = counts.pop("keys", 0) or without_keys != memory.text
+        if has_key or _hide_told_secrets(redacted) != redacted:
             yield Finding("secret", place, quote_safely(memory.text))
-        if found:
-            kinds = ", ".join(found)
-            yield Finding(
-                "personal data", place, f"{kinds}: {quote_safely(memory.text)}"
-            )
+        if counts:
+            evidence = f"{', '.join(counts)}: {quote_safely(memory.text)}"
+            yield Finding("personal data", place, evidence)
 
 
 def _hide_told_secrets(text: str) -> str:
@@ -335,9 +346,9 @@ def _hide_told_secrets(text: str) -> str:
     def hide(match: re.Match[str]) -> str:
         words = match["subject"].lower().split()
         pairs = map("_".join, pairwise(words))
-        is_told = any(map(is_secret_name, (*words, *pairs)))
-        is_odd = not match["value"].rstrip(".,;!?").isalpha()
-        if is_told and is_odd:
+        names_secret = any(map(is_secret_name, (*words, *pairs)))
+        is_plain_word = match["value"].rstrip(".,;!?").isalpha()
+        if names_secret and not is_plain_word:
             return f"{match['lead']}{HIDDEN}"
         return match.group()
 
@@ -371,9 +382,9 @@ def why_junk(text: str, wording: Wording) -> str:
     if text.rstrip().endswith("?") and not re.search(r"[.!]\s", text):
         return "a question alone"
     stems = {word_stem(word) for word in plain_words(text)}
-    if wording.values or not stems <= _telling_nothing():
-        return ""
-    return "only that something was said"
+    if not wording.values and stems <= _empty_stems():
+        return "only that something was said"
+    return ""
 
 
 def is_code(text: str) -> bool:
@@ -394,7 +405,7 @@ def is_code(text: str) -> bool:
 
 
 @cache
-def _telling_nothing() -> frozenset[str]:
+def _empty_stems() -> frozenset[str]:
     """Return the stems of function words, and of verbs of saying."""
     return frozenset(map(word_stem, (*STOP_WORDS, *word_lists()["saying"])))
 
@@ -412,8 +423,5 @@ def _find_unused(
 
 def quote_safely(text: str) -> str:
     """Return a text as evidence: on one line, without private data."""
-    return " ".join(_hide_private(text).split())
-
-
-def _hide_private(text: str) -> str:
-    return _hide_told_secrets(Redactor(_SALT).text(redact_secrets(text)))
+    redacted = Redactor(_SALT).text(redact_secrets(text))
+    return " ".join(_hide_told_secrets(redacted).split())
