@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from pytest_ltm.agents.memory.stores import separates_users
 from pytest_ltm.api.storage import ConfigurationError
 
 MOST_USERS = 1_000
@@ -44,6 +43,8 @@ class Backend:
 
     def store(self) -> tuple[Any, bool]:
         """Return the store of the next conversation, and whether it is shared."""
+        from pytest_ltm.agents.memory.stores import separates_users
+
         if not backends_are_shared():
             return self._make(), False
         with self._lock:
