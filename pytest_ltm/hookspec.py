@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         RunJudge,
     )
     from pytest_ltm._core.session.options import Option
-    from pytest_ltm._core.session.run_parts import ShownProgress
+    from pytest_ltm._core.session.run_parts import ProgressDisplay
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 
@@ -412,7 +412,7 @@ def pytest_ltm_costs(run: LtmRun) -> KnownCosts | None:
 
 
 @hookspec(firstresult=True)
-def pytest_ltm_progress(config: pytest.Config) -> ShownProgress | None:
+def pytest_ltm_progress(config: pytest.Config) -> ProgressDisplay | None:
     """Return the display of the conversations' progress."""
 
 

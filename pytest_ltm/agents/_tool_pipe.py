@@ -1,4 +1,4 @@
-"""Script that a coding agent runs as its MCP server: relays lines to and from a ToolServer's port."""
+"""Script that a coding agent runs as its MCP server: relays lines between its streams and a ToolServer's port."""
 
 import socket
 import sys
@@ -6,20 +6,22 @@ import threading
 
 
 def main() -> None:
-    """Connect, send the secret word, and relay until either side ends."""
-    port, word = sys.argv[1:]
-    with socket.create_connection(("127.0.0.1", int(port))) as line:
-        line.sendall(f"{word}\n".encode())
-        answers = threading.Thread(target=_pass_answers, args=(line,), daemon=True)
-        answers.start()
+    """Connect, send the secret, and relay until either side ends."""
+    port, secret = sys.argv[1:]
+    with socket.create_connection(("127.0.0.1", int(port))) as connection:
+        connection.sendall(f"{secret}\n".encode())
+        thread = threading.Thread(
+            target=_relay_answers, args=(connection,), daemon=True
+        )
+        thread.start()
         for request in sys.stdin.buffer:
-            line.sendall(request)
-        line.shutdown(socket.SHUT_WR)
-        answers.join()
+            connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        thread.join()
 
 
-def _pass_answers(line: socket.socket) -> None:
-    for answer in line.makefile("rb"):
+def _relay_answers(connection: socket.socket) -> None:
+    for answer in connection.makefile("rb"):
         sys.stdout.buffer.write(answer)
         sys.stdout.buffer.flush()
 

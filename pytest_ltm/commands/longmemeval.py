@@ -37,7 +37,7 @@ from pytest_ltm.commands.arguments import (
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
-from pytest_ltm.datasets.rows import json_of, read_json_rows
+from pytest_ltm.datasets.rows import load_json, read_json_rows
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.judges.judge_registry import judge_session
@@ -444,7 +444,7 @@ def _print_means(means: Mapping[str, float], questions: int) -> None:
 def _metrics_of_file(path: str, *, turns: bool) -> list[dict[str, Any]]:
     needed = ("corpus_ids", "correct_docs", "rankings")
     rows: list[dict[str, Any]] = []
-    for ranking in Field(json_of(Path(path)), path).items("rankings"):
+    for ranking in Field(load_json(Path(path)), path).items("rankings"):
         fields = ranking.mapping(required=needed)
         rows.append(_ranking_metrics(fields, turns=turns))
     return rows

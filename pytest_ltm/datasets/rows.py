@@ -85,18 +85,19 @@ def _parse_json_row(line: str, where: str, required: Sequence[str]) -> dict[str,
 
 # --- JSON files of data sets: errors for other content include a remedy.
 
-_SHOWN = 40
-_FIELDS = 6
+# Bytes of a file, and fields of a record, that an error shows.
+_MOST_BYTES = 40
+_MOST_FIELDS = 6
 # The magic numbers of gzip, zip, bzip2, xz and zstd.
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 
 
-def json_in(raw: bytes, where: str) -> Any:
+def parse_json(raw: bytes, where: str) -> Any:
     """Parse JSON; DatasetError for any other content."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
+        raise DatasetError(f"{where}: {explain_non_json(raw, error)}") from error
 
 
 AT_ONCE = 100_000_000
@@ -112,9 +113,9 @@ def read_at_once(path: Path) -> bytes:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def json_of(path: Path) -> Any:
+def load_json(path: Path) -> Any:
     """Return the value of a JSON file; DatasetError if it is unreadable, not JSON, or too large."""
-    return json_in(read_at_once(path), str(path))
+    return parse_json(read_at_once(path), str(path))
 
 
 def check_size(size: int, where: str) -> None:
@@ -125,17 +126,17 @@ def check_size(size: int, where: str) -> None:
         )
 
 
-def no_json(raw: bytes, error: Exception) -> str:
+def explain_non_json(raw: bytes, error: Exception) -> str:
     """Return a sentence on content that is not JSON: it is empty, something else, or truncated."""
-    start = raw.lstrip()[:_SHOWN]
+    start = raw.lstrip()[:_MOST_BYTES]
     if not start:
         return "it is empty. Download it again"
     if start[:1] not in {b"[", b"{"}:
-        return f"not JSON: {no_list(start)}"
+        return f"not JSON: {describe_content(start)}"
     return f"not JSON: {error}. Truncated? Download it again"
 
 
-def no_list(start: bytes) -> str:
+def describe_content(start: bytes) -> str:
     """Describe a file whose first bytes are not JSON, and the remedy."""
     if start.startswith(_PACKED):
         return "it is compressed. Unpack it first"
@@ -152,11 +153,11 @@ def fields_of(top: Field, required: Iterable[str], kind: str) -> dict[str, Field
     fields = top.mapping()
     for name in required:
         if name not in fields:
-            names = ", ".join(
-                [*list(fields)[:_FIELDS], *(["..."] if len(fields) > _FIELDS else [])]
-            )
+            names = ", ".join(list(fields)[:_MOST_FIELDS]) or "none"
+            if len(fields) > _MOST_FIELDS:
+                names += ", ..."
             raise top.fault(
-                f"no {kind}: the field {name!r} is missing (fields: {names or 'none'})."
+                f"no {kind}: the field {name!r} is missing (fields: {names})."
             )
     return fields
 
@@ -164,12 +165,14 @@ def fields_of(top: Field, required: Iterable[str], kind: str) -> dict[str, Field
 def text_or_number(item: Field, *, empty: bool = True) -> str:
     """Return a field with a text or a number below 10^100 as text; `empty`: whether it may be blank."""
     value = item.value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if (number and abs(value) < _LARGEST) or (
-        isinstance(value, str) and (empty or value.strip())
-    ):
-        return str(value)
-    raise item.error("a text or a number")
+    if isinstance(value, str):
+        is_valid = empty or bool(value.strip())
+    else:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_valid = is_number and abs(value) < _LARGEST
+    if not is_valid:
+        raise item.error("a text or a number")
+    return str(value)
 
 
 @contextmanager
@@ -186,11 +189,13 @@ def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[s
 
     `ids`: the data set's term for them.
     """
-    labels: dict[str, str] = {}
-    for name in by_id:
-        label = label_of(name)
-        first_name = labels.setdefault(label_of(name), name)
-        if first_name != name:
-            alike = f"the {ids} {first_name!r} and {name!r} both become {label!r} in node ids"
-            raise DatasetError(f"{alike}. {way_out}")
-    return {label: by_id[name] for label, name in labels.items()}
+    ids_by_label: dict[str, str] = {}
+    by_label: dict[str, T] = {}
+    for id_, item in by_id.items():
+        label = label_of(id_)
+        if label in by_label:
+            conflict = f"the {ids} {ids_by_label[label]!r} and {id_!r} both become {label!r} in node ids"
+            raise DatasetError(f"{conflict}. {way_out}")
+        ids_by_label[label] = id_
+        by_label[label] = item
+    return by_label

@@ -47,12 +47,12 @@ from pytest_ltm.gate.changes import (
     one_agent,
 )
 from pytest_ltm.gate.gate_markdown import gate_section
-from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.gate_rules import Rule, Scope
 from pytest_ltm.gate.plan_facts import facts_of
 from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
 from pytest_ltm.gate.verdict import GateVerdict, decide_gate
 
-WAYS = CompareHints(
+_HINTS = CompareHints(
     common="--ltm-compare-plans=overlapping",
     choose_agent="Name one as in --ltm-compare=RUN@AGENT",
     settings=True,
@@ -84,12 +84,12 @@ def parse_gate_options(
             "--ltm-seed: a fresh seed makes texts that no baseline has: --ltm-compare has nothing to compare with. "
             "Use the baseline's seed: a number, or env:NAME for a secret one"
         )
-    against = _parse_rules(
+    change_rules = _parse_rules(
         config, "ltm_compare_fail", _rules.parse_change_rule, "mean:5%"
     )
-    under = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
+    limit_rules = _parse_rules(config, "ltm_fail_under", _rules.parse_limit_rule, "0.8")
     gate_options = GateOptions(
-        rules=(*against, *under),
+        rules=(*change_rules, *limit_rules),
         before=read_option(
             config,
             "--ltm-compare",
@@ -103,9 +103,9 @@ def parse_gate_options(
         ),
     )
     for rule in gate_options.rules:
-        _refuse_rule(
-            rule, next(_rule_problems(rule, gate_options.before, settings), "")
-        )
+        problem = next(_rule_problems(rule, gate_options.before, settings), "")
+        if problem:
+            raise _unusable_rule(rule, problem)
     return gate_options
 
 
@@ -139,28 +139,29 @@ def _baseline_side(
         )
     # workers and a resumed run must use the same side: 'latest' may change meanwhile
     config.option.ltm_compare = name
-    return one_agent(side, how=WAYS.choose_agent)
+    return one_agent(side, how=_HINTS.choose_agent)
 
 
 def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
     name = config.getoption("ltm_save")
-    if name is not None and len(settings.agents) > 1:
+    if name is None:
+        return ""
+    if len(settings.agents) > 1:
         labels = ", ".join(agent.label for agent in settings.agents)
         raise pytest.UsageError(
             f"--ltm-save: a baseline is of one agent, and this run has {labels}. Run one of them"
         )
-    if name is not None and settings.shard is not None:
+    if settings.shard is not None:
         raise pytest.UsageError(
             "--ltm-save: a shard is not the whole run. Merge the shards and save nothing here"
         )
-    return "" if name is None else check_name(name)
+    return check_name(name)
 
 
-def _refuse_rule(rule: Rule, problem: str) -> None:
-    """Raise UsageError if this run can never be measured by a rule."""
-    if problem:
-        flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
-        raise pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
+def _unusable_rule(rule: Rule, problem: str) -> pytest.UsageError:
+    """Return the error for a rule by which this run can never be measured."""
+    flag = "--ltm-compare-fail" if rule.against else "--ltm-fail-under"
+    return pytest.UsageError(f"{flag}: {rule.text!r}: {problem}")
 
 
 def _rule_problems(
@@ -195,15 +196,13 @@ def _rule_problems(
 
 
 def _lacks_costs(side: GateSide, spans: Collection[str]) -> bool:
-    costs: list[float | None] = []
-    for conversation in side.result.conversations:
-        if conversation.span_label in spans:
-            costs.append(conversation.cost_usd)
-    return None in costs
+    return any(
+        conversation.cost_usd is None and conversation.span_label in spans
+        for conversation in side.result.conversations
+    )
 
 
-# --- Checks once the items are known, before the first conversation: names, numbers of
-# trials, plans.
+# --- Checks once the items are known, before the first conversation.
 
 
 def check_items(
@@ -217,40 +216,52 @@ def check_items(
             raise pytest.UsageError(
                 f"{ltm_item.scenario}: {reason}. Add --ltm-trials={needed} or more"
             )
-    places = {plan.place for plan in options.before.plans} if options.before else set()
     for rule in options.rules:
-        scope = rule.scope
-        names: set[str] = set()
-        for ltm_item in ltm_items:
-            if scope.kind == "skill":
-                names.update(ltm_item.marks.skill_letters)
-            else:
-                names.add(ltm_item.scenario)
-        if scope.kind and scope.name not in names:
-            near = did_you_mean(scope.name, names)
-            names_there = ", ".join(sorted(names)) or "none"
-            _refuse_rule(
-                rule,
-                f"this run has no {scope.kind} {scope.name!r}.{near} Choose from {names_there}",
+        problem = _scope_problem(rule.scope, ltm_items)
+        if not problem and options.before is not None:
+            pairs = _unchanged_pairs(rule.scope, ltm_items, options.before)
+            problem = why_undetectable(rule, pairs)
+        if problem:
+            raise _unusable_rule(rule, problem)
+
+
+def _scope_problem(scope: Scope, ltm_items: Sequence[LtmItem]) -> str:
+    """Return a sentence if no item is in the scope of a rule, else ""."""
+    names: set[str] = set()
+    for ltm_item in ltm_items:
+        if scope.kind == "skill":
+            names.update(ltm_item.marks.skill_letters)
+        else:
+            names.add(ltm_item.scenario)
+    if not scope.kind or scope.name in names:
+        return ""
+    hint = did_you_mean(scope.name, names)
+    choices = ", ".join(sorted(names)) or "none"
+    return f"this run has no {scope.kind} {scope.name!r}.{hint} Choose from {choices}"
+
+
+def _unchanged_pairs(
+    scope: Scope, ltm_items: Sequence[LtmItem], before: GateSide
+) -> list[tuple[str, Pair]]:
+    """Return agent and scores of each example in a rule's scope, as if nothing had changed since the baseline."""
+    places = {plan.place for plan in before.plans}
+    pairs = []
+    for ltm_item in ltm_items:
+        place = ltm_item.place
+        trial = place.conversation.trial
+        if (place.span, trial) in places and scope.includes_skills(
+            ltm_item.scenario, ltm_item.marks.skill_letters
+        ):
+            pair = Pair(
+                ltm_item.scenario,
+                place.example,
+                place.span,
+                trial,
+                before=1.0,
+                after=1.0,
             )
-        # The rule applied to an unchanged result: could it ever detect anything?
-        pairs = []
-        for ltm_item in ltm_items:
-            span = ltm_item.place.span
-            trial = ltm_item.place.conversation.trial
-            if (span, trial) in places and scope.includes_skills(
-                ltm_item.scenario, ltm_item.marks.skill_letters
-            ):
-                pair = Pair(
-                    ltm_item.scenario,
-                    ltm_item.place.example,
-                    span,
-                    trial,
-                    before=1.0,
-                    after=1.0,
-                )
-                pairs.append((ltm_item.place.agent, pair))
-        _refuse_rule(rule, why_undetectable(rule, pairs))
+            pairs.append((place.agent, pair))
+    return pairs
 
 
 def check_plans(
@@ -270,17 +281,17 @@ def check_plans(
                 fingerprint=plan.fingerprint,
             )
         )
-    nothing = RunResult(run_id="", conversations=())
-    after = GateSide(name="this run", result=nothing, plans=tuple(facts))
+    no_result = RunResult(run_id="", conversations=())
+    after = GateSide(name="this run", result=no_result, plans=tuple(facts))
     nodes: dict[str, str] = {}
     for ltm_item in ltm_items:
         nodes[ltm_item.scenario] = ltm_item.item.nodeid.partition("[")[0]
-    ways = structs.replace(WAYS, nodes=nodes)
+    hints = structs.replace(_HINTS, nodes=nodes)
     before = options.before
     read_option(
         run.config,
         "--ltm-compare",
-        lambda: check_comparable(before, after, ways, common=options.overlapping),
+        lambda: check_comparable(before, after, hints, common=options.overlapping),
     )
 
 
@@ -306,9 +317,10 @@ class Gate:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_header(self) -> list[str]:
         """Return the gate's rules as header lines; tried first, because pytest shows the first of the headers last."""
-        options = self.options
-        lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
-        return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
+        lines = [f"ltm: gate: {rule.sentence}" for rule in self.options.rules]
+        if self.options.before is not None:
+            lines.insert(0, f"ltm: compared with: {self.options.before.name}")
+        return lines
 
     def check(self, ltm_items: Sequence[LtmItem]) -> None:
         """Raise UsageError for rules that these items can never be measured by."""
@@ -327,29 +339,10 @@ class Gate:
     def conclude(self, result: RunResult, status: int) -> Section:
         """Compare, judge and save the baseline; return the report section."""
         # First, because the rules of --ltm-compare-fail depend on the changes.
-        unequal = self._compare(result)
+        problem = self._compare(result)
         has_pass_k = any(row.pass_k is not None for row in result.scenarios)
-        gated = bool(self.options.rules) or has_pass_k
-        is_whole = self._run.settings.shard is None
-        if gated and is_whole and status in DECIDED:
-            ends = {conversation.ended for conversation in result.conversations}
-            cut = "interrupted" in ends
-            loss = unequal or ("the run did not finish" if cut else "")
-            self.verdict = decide_gate(
-                result,
-                self.options.rules,
-                self.changes,
-                lost_too=loss,
-                allow_blind=self.options.allow_blind,
-            )
-        elif gated and is_whole:
-            self._notes.append(
-                f"gate: not decided: pytest ended with exit status {status}"
-            )
-        elif gated:
-            self._notes.append(
-                "gate: not decided: a shard is not the whole run. Merge, then compare"
-            )
+        if self.options.rules or has_pass_k:
+            self._decide(result, status, problem)
         if self.options.save:
             self._notes.append(self._save(result, status))
         return structs.replace(
@@ -357,6 +350,29 @@ class Gate:
             json=self._json(),
             screen=tuple(self._screen_lines()),
             notes=tuple(self._notes),
+        )
+
+    def _decide(self, result: RunResult, status: int, problem: str) -> None:
+        """Set the verdict, or note why there is none; `problem`: why the comparison was impossible, or ""."""
+        if self._run.settings.shard is not None:
+            self._notes.append(
+                "gate: not decided: a shard is not the whole run. Merge, then compare"
+            )
+            return
+        if status not in DECIDED:
+            self._notes.append(
+                f"gate: not decided: pytest ended with exit status {status}"
+            )
+            return
+        ends = {conversation.ended for conversation in result.conversations}
+        if not problem and "interrupted" in ends:
+            problem = "the run did not finish"
+        self.verdict = decide_gate(
+            result,
+            self.options.rules,
+            self.changes,
+            lost_too=problem,
+            allow_blind=self.options.allow_blind,
         )
 
     def _compare(self, result: RunResult) -> str:
@@ -370,7 +386,7 @@ class Gate:
             self.changes = compare_sides(
                 self.options.before,
                 side,
-                WAYS,
+                _HINTS,
                 common=self.options.overlapping,
                 collapses=self.options.collapses,
             )
@@ -409,16 +425,16 @@ class Gate:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Append the verdict to pytest's last line, in its colour: green tests must not hide a red gate."""
-        verdict = self.verdict
-        build = terminalreporter.build_summary_stats_line
-        if verdict is None:
+        if self.verdict is None:
             return
-        is_held = verdict.state == "passed" and not self._failed
+        text = f"gate: {change_report.name_verdict(self.verdict)}"
+        has_passed = self.verdict.state == "passed" and not self._failed
+        build = terminalreporter.build_summary_stats_line
 
         def build_with_verdict() -> tuple[list[tuple[str, dict[str, bool]]], str]:
             parts, color = build()
-            color = color if is_held else "red"
-            text = f"gate: {change_report.name_verdict(verdict)}"
+            if not has_passed:
+                color = "red"
             return [*parts, (text, {color: True, "bold": True})], color
 
         terminalreporter.build_summary_stats_line = build_with_verdict

@@ -33,7 +33,7 @@ from pytest_ltm.api.storage import (
     lazy_pattern,
 )
 from pytest_ltm.datasets.published import scenario_of
-from pytest_ltm.datasets.rows import json_of, read_json_rows
+from pytest_ltm.datasets.rows import load_json, read_json_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 
 # The branch that others correct.
@@ -291,7 +291,7 @@ def _result_file(file: Path) -> _Record:
         )
     benchmark, _, agent, dataset = file.resolve().parts[-_FOLDERS - 1 : -1]
     example, _, repetition = file.stem.rpartition("_")
-    fields = json_of(file)
+    fields = load_json(file)
     if not isinstance(fields, dict):
         raise DatasetError(f"{file}: expected an object, not {str(fields)[:80]!r}")
     if not (example and repetition.isdecimal()):
@@ -337,7 +337,7 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
                     f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}"
                 )
             stats[parts[-4], parts[-2]] = from_record(
-                RunStats, json_of(file), str(file)
+                RunStats, load_json(file), str(file)
             )
     return stats
 

@@ -6,7 +6,7 @@ import html
 import unicodedata
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import pairwise
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
@@ -42,8 +42,7 @@ def normalize(
         else:
             steps.append(without_offer)
         for step in steps:
-            # a step that would leave nothing has found the answer, not a layer around
-            # it
+            # if a step would leave nothing, it found the answer, not a layer around it
             text = step(text.strip()).strip() or text
         return text.strip()
 
@@ -53,7 +52,7 @@ def normalize(
 # --- Typography.
 
 RE = LEXICON.expressions("normal form")
-_TYPES = str.maketrans(
+_PLAIN_CHARACTERS = str.maketrans(
     dict.fromkeys(
         "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
         " ",
@@ -70,7 +69,7 @@ def plain_type(text: str) -> str:
     """Return a text with plain spaces, quotes, dashes, letters and line ends, and without entities."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
-        text = RE.invisible.sub("", text).translate(_TYPES)
+        text = RE.invisible.sub("", text).translate(_PLAIN_CHARACTERS)
         text = unicodedata.normalize("NFC", text)
     if "&" in text:
         text = RE.entity.sub(lambda match: html.unescape(match[0]), text)
@@ -81,10 +80,10 @@ def _without_pictures(text: str) -> str:
     return text if text.isascii() else RE.pictures.sub("", text.strip())
 
 
-# Prose is not wrapped at a narrower width; fewer lines are too few to recognise
-# wrapping.
+# Prose is not wrapped at a narrower width.
 _NARROWEST = 24
-_FEWEST = 3
+# Wrapping cannot be recognised in fewer lines.
+_FEWEST_LINES = 3
 
 
 def _unwrap(text: str) -> str:
@@ -97,37 +96,44 @@ def _unwrap(text: str) -> str:
 def _unwrap_paragraph(text: str) -> str:
     lines = text.split("\n")
     width = max(map(len, lines))
-    is_long = width >= _NARROWEST and len(lines) >= _FEWEST
+    is_long = width >= _NARROWEST and len(lines) >= _FEWEST_LINES
     is_prose = is_long and not any(map(RE.list_line.match, lines))
-    pairs = list(pairwise(lines))
-    begins = [line[:1].islower() for line in lines]
-    goes_on = 2 * sum(begins) > len(pairs) and not begins[0]
-    if not (is_prose and goes_on and all(map(_has_no_room, pairs, repeat(width)))):
+    if not is_prose or lines[0][:1].islower():
         return text
-    return " ".join(lines)
-
-
-def _has_no_room(pair: tuple[str, str], width: int) -> bool:
-    """Return whether the second line's first word would not have fitted on the first."""
-    first, second = pair
-    return len(first) + 1 + len(second.split(" ")[0]) > width
+    continuations = 0
+    for line, next_line in pairwise(lines):
+        next_word = next_line.split(" ")[0]
+        if len(line) + 1 + len(next_word) <= width:
+            return text  # the next word would have fitted
+        continuations += next_line[:1].islower()
+    # most lines go on with a sentence
+    return " ".join(lines) if 2 * continuations > len(lines) - 1 else text
 
 
 # --- Frames.
 
 _MARKS = ("**", "__", "`", '"', "*", "_", "==", "'", "$")
-_PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"))
+_ENCLOSING_MARKS = (
+    *zip(_MARKS, _MARKS, strict=True),
+    ("(", ")"),
+    ("[", "]"),
+    ("<<", ">>"),
+)
 
 
 def _without_tags(text: str) -> str:
     text = strip_struck(text)
     if "<" not in text and "[/" not in text:
         return text
-    framed = [match[2] or match[4] or "" for match in RE.frame.finditer(text)]
-    text = next(filter(None, map(str.strip, reversed(framed))), text)
-    whole = RE.whole_tag.match(text)
-    if whole and f"<{whole[1]}" not in whole[2]:
-        text = whole[2].strip()
+    frames = list(RE.frame.finditer(text))
+    for frame in reversed(frames):
+        content = (frame[2] or frame[4] or "").strip()
+        if content:
+            text = content
+            break
+    element = RE.whole_tag.match(text)
+    if element and f"<{element[1]}" not in element[2]:
+        text = element[2].strip()
     return RE.inline.sub("", RE.block.sub("\n", RE.note.sub("", text)))
 
 
@@ -162,7 +168,7 @@ def _without_math(text: str) -> str:
 
 def _strip_wrapping(text: str) -> str:
     """Return the content of a pair of marks that encloses the whole text and occurs nowhere else, without its label."""
-    for opening, closing in _PAIRS:
+    for opening, closing in _ENCLOSING_MARKS:
         inner = text[len(opening) : -len(closing)]
         if not (text.startswith(opening) and text.endswith(closing) and inner.strip()):
             continue
@@ -203,7 +209,7 @@ def _reports_status(line: str) -> bool:
     """Return whether a line has only a program's counts and statistics."""
     if RE.tokens_counted.search(line):
         return True
-    words = _simple_words(line).split()
+    words = " ".join(RE.word.findall(line.lower())).replace("'", "").split()
     return (
         any(map(RE.counted.match, words))
         and any(character.isdigit() for character in line)
@@ -212,6 +218,9 @@ def _reports_status(line: str) -> bool:
 
 
 # --- Citation marks.
+
+# Characters of a list of sources; looking for one takes time in proportion.
+_LONGEST_LIST = 800
 
 
 def _without_citations(text: str) -> str:
@@ -232,10 +241,3 @@ def _strip_sources(text: str) -> str:
         if all(RE.source_item.fullmatch(item.strip()) for item in items):
             return text[: header.start()]
     return text
-
-
-_LONGEST_LIST = 800
-
-
-def _simple_words(part: str) -> str:
-    return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))

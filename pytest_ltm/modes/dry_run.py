@@ -91,21 +91,24 @@ class Rehearsed(ConversationMode):
         self._users: dict[str, TokenUse] = defaultdict(TokenUse)
         self._simulated: CostSimulator
 
-    def open(self, site: ConversationFactory) -> OpenConversation:
+    def open(self, factory: ConversationFactory) -> OpenConversation:
         """Return a conversation without files: nothing is written."""
         assumed = self.inputs.settings.assumed_reply
         self._simulated = CostSimulator(
-            profile_of(self.inputs.source), site.counter, site.clock, assumed=assumed
+            profile_of(self.inputs.source),
+            factory.counter,
+            factory.clock,
+            assumed=assumed,
         )
         return OpenConversation(
-            script=site.agenda(),
+            script=factory.agenda(),
             port=self._simulated,
             journal=Journal(),
             timings=Timings(),
         )
 
     def judge(
-        self, opened: OpenConversation, _known: KnownQuestions
+        self, opened: OpenConversation, _questions: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that approves everything."""
         inputs = self.inputs

@@ -175,51 +175,51 @@ class LiveMode(ConversationMode):
             ),
         )
 
-    def begin(self, site: ConversationFactory) -> OpenConversation:
+    def begin(self, factory: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
-        script = site.agenda()
+        script = factory.agenda()
         recording = _recording.read_recording(self.inputs.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
-            return self._begin(site, script)
-        return self._resume(site, script, recording)
+            return self._begin(factory, script)
+        return self._resume(factory, script, recording)
 
-    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
+    def refuse(self, factory: ConversationFactory, obstacle: str) -> OpenConversation:
         """Write nothing: the folder is in use, or cannot be read."""
         self._untouched = True
         timings = Timings()
-        port = self._answering(self._supply.make, site, timings)
+        port = self._answering(self._supply.make, factory, timings)
         return OpenConversation(
-            script=site.agenda(),
+            script=factory.agenda(),
             port=port,
             journal=Journal(),
             timings=timings,
-            gone=gone,
+            obstacle=obstacle,
             agent_fingerprint=self._supply.record.fingerprint,
         )
 
     def _begin(
-        self, site: ConversationFactory, script: ConversationScript
+        self, factory: ConversationFactory, script: ConversationScript
     ) -> OpenConversation:
         folder = self.inputs.folder
         supply = self._supply
-        plan = site.plan
-        reason_gone = ""
-        raised = ""
+        plan = factory.plan
+        obstacle = ""
+        traceback = ""
         _recording.cut_back(folder, None)
         write_plan(folder, plan)
         timings = Timings.resuming(folder / TIMINGS)
         live = self._answering(
-            supply.make, site, timings, checkpoints=checkpoints_of(folder)
+            supply.make, factory, timings, checkpoints=checkpoints_of(folder)
         )
         if plan.sessions and not self.inputs.source.serves_many:
             refusal = self.inputs.source.refusal
-            reason_gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {refusal}"
+            obstacle = f"sessions are asked for (--ltm-sessions), and there is one agent only: {refusal}"
         else:
             try:
                 live.restore()
             except _errors.ConversationOver as over:
-                reason_gone = str(over)
-                raised = users_traceback(over)
+                obstacle = str(over)
+                traceback = users_traceback(over)
         journal = Journal.resuming(folder / JOURNAL)
         record = supply.record
         journal.write(
@@ -227,7 +227,7 @@ class LiveMode(ConversationMode):
                 plan=plan.to_json(),
                 plan_fingerprint=plan.fingerprint,
                 agent_fingerprint=record.fingerprint,
-                now=site.clock.now,
+                now=factory.clock.now,
                 agent=_needed_facts(record.facts, plan),
             )
         )
@@ -237,19 +237,19 @@ class LiveMode(ConversationMode):
             journal=journal,
             timings=timings,
             agent_fingerprint=record.fingerprint,
-            gone=reason_gone,
-            traceback=raised,
+            obstacle=obstacle,
+            traceback=traceback,
         )
 
     def _resume(
         self,
-        site: ConversationFactory,
+        factory: ConversationFactory,
         script: ConversationScript,
         recording: _recording.Recording,
     ) -> OpenConversation:
         folder = self.inputs.folder
         checkpoints = checkpoints_of(self.inputs.folder)
-        problems = _recording.recording_differences(recording, site.plan)
+        problems = _recording.recording_differences(recording, factory.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
             raise _errors.ConversationOver(
@@ -258,8 +258,8 @@ class LiveMode(ConversationMode):
         _recording.cut_back(folder, recording)
         journal = Journal.resuming(folder / JOURNAL)
         journal.write(recording.header)
-        if site.clock.real and recording.header.now is not None:
-            site.clock.jump_to_recorded(recording.header.now)
+        if factory.clock.real and recording.header.now is not None:
+            factory.clock.jump_to_recorded(recording.header.now)
 
         def make() -> AgentCaller:
             # No agent can be restored: the record is replayed to its end, and no
@@ -280,11 +280,11 @@ class LiveMode(ConversationMode):
             timings = Timings.resuming(folder / TIMINGS)
         recorded_agent = _recording.recorded_agent(recording)
         live = self._answering(
-            make, site, timings, known=recorded_agent, checkpoints=checkpoints
+            make, factory, timings, known=recorded_agent, checkpoints=checkpoints
         )
         return OpenConversation(
             script=script,
-            port=site.recorded_port(journal, live),
+            port=factory.recorded_port(journal, live),
             journal=journal,
             timings=timings,
             agent_fingerprint=recording.header.agent_fingerprint,
@@ -294,15 +294,15 @@ class LiveMode(ConversationMode):
     def _answering(
         self,
         make: Callable[[], AgentCaller],
-        site: ConversationFactory,
+        factory: ConversationFactory,
         timings: Timings,
         **options: Any,
     ) -> LivePort:
         inputs = self.inputs
         receiver = inputs.config.stash.get(RECEIVER, None)
-        # Stored for the factory, which was created earlier and records retries in this
+        # Stored for the supply, which was created earlier and records retries in this
         # port's timings.
-        self._live = site.live_port(
+        self._live = factory.live_port(
             make,
             timings,
             tariff=inputs.tariff,
@@ -314,10 +314,10 @@ class LiveMode(ConversationMode):
         return self._live
 
     def judge(
-        self, opened: OpenConversation, known: KnownQuestions
+        self, opened: OpenConversation, questions: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to the run's judge; None if it has none."""
-        return judge_for(self.inputs, opened, known)
+        return judge_for(self.inputs, opened, questions)
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users' models; if an agent is replayed, so are they."""

@@ -247,38 +247,40 @@ class RescoredConversation(_setup.ConversationMode):
             recorded, today, same_judge=self.inputs.settings.judge.is_none
         )
 
-    def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
+    def begin(self, factory: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with the recorded data about the agent; or return a reason if nothing can be repeated."""
         folder = self.inputs.folder
-        plan = site.plan
+        plan = factory.plan
         playback = Playback.open_playback(self._source / JOURNAL)
         if playback is None:
-            return self.refuse(site, "nothing is recorded of its conversation")
+            return self.refuse(factory, "nothing is recorded of its conversation")
         self._playback = playback
         self._plan = plan_of(playback.header)
         _setup.write_plan(folder, plan)
         header = structs.replace(
             playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint
         )
-        if site.clock.real and header.now is not None:
-            site.clock.jump_to_recorded(header.now)
+        if factory.clock.real and header.now is not None:
+            factory.clock.jump_to_recorded(header.now)
         for name in (JOURNAL, TIMINGS):  # left by a worker that died
             (folder / name).unlink(missing_ok=True)
         journal = Journal.at(folder / JOURNAL)
         journal.write(header)
-        return self._opened(site, journal, Timings.at(folder / TIMINGS), header)
+        return self._opened(factory, journal, Timings.at(folder / TIMINGS), header)
 
-    def refuse(self, site: ConversationFactory, gone: str) -> _setup.OpenConversation:
+    def refuse(
+        self, factory: ConversationFactory, obstacle: str
+    ) -> _setup.OpenConversation:
         """Return a conversation that cannot be repeated."""
-        return self._opened(site, Journal(), Timings(), gone=gone)
+        return self._opened(factory, Journal(), Timings(), obstacle=obstacle)
 
     def _opened(
         self,
-        site: ConversationFactory,
+        factory: ConversationFactory,
         journal: Journal,
         timings: Timings,
         header: events.Header | None = None,
-        gone: str = "",
+        obstacle: str = "",
     ) -> _setup.OpenConversation:
         recorded_agent = RecordedAgent(Capabilities(), 1)
         if header is not None and header.agent:
@@ -287,9 +289,9 @@ class RescoredConversation(_setup.ConversationMode):
                 Capabilities(facts.capabilities), max(facts.max_message_tokens, 1)
             )
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        port = site.recorded_port(
+        port = factory.recorded_port(
             self._playback,
-            site.live_port(self._playback.no_agent, timings, known=recorded_agent),
+            factory.live_port(self._playback.no_agent, timings, known=recorded_agent),
         )
         return _setup.OpenConversation(
             script=script,
@@ -297,18 +299,20 @@ class RescoredConversation(_setup.ConversationMode):
             journal=journal,
             timings=timings,
             observers=[script.skip_passed],
-            gone=gone,
+            obstacle=obstacle,
             agent_fingerprint="" if header is None else header.agent_fingerprint,
         )
 
     # --- its judge
 
     def judge(
-        self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
+        self, opened: _setup.OpenConversation, questions: _setup.KnownQuestions
     ) -> JudgeConnection | None:
         """Return the original judge's replies, with the current judge if there is one; None if there was no judge."""
         inputs = self.inputs
-        judge_line = _asked.judge_for(inputs, opened, known, recalled=self._recalled)
+        judge_line = _asked.judge_for(
+            inputs, opened, questions, recalled=self._recalled
+        )
         if judge_line is not None or self._plan is None or self._plan.judge == NO_JUDGE:
             return judge_line
         from pytest_ltm.judges.connection import JudgeConnection
@@ -328,7 +332,7 @@ class RescoredConversation(_setup.ConversationMode):
             trial=str(inputs.place.trial),
             votes=self._plan.judge_votes,
             recalled=self._recalled,
-            checks=_asked.hidden_checks(inputs, known),
+            checks=_asked.hidden_checks(inputs, questions),
             asks_anew=False,
         )
 

@@ -52,17 +52,19 @@ if TYPE_CHECKING:
 # For pytest: the message already has the server's answer.
 __tracebackhide__ = True
 
-# `role` and `content`, and the fields of tool calls.
+# With `role` and `content`, and the fields of tool calls.
 Message = dict[str, Any]
 
 # Seconds that a server may take to load its model; they count towards the reply
 # timeout.
 LOADING = 600.0
+# Hints by the type of the error behind a request that did not arrive.
 _CURES = {
     "ConnectionRefusedError": ". Does the server run, and at this port?",
     "gaierror": ". Is the host's name right, and is there a network?",
 }
-_WITHOUT = {"temperature": "Write temperature=default"}
+# How to send a request without a parameter, if not by leaving it out.
+_OMISSIONS = {"temperature": "Write temperature=default"}
 # A user message for models that require one at the beginning.
 _OPENING = "(The conversation goes on.)"
 
@@ -97,18 +99,18 @@ class Completions:
     ) -> None:
         self.model = model
         self._provider = provider
-        longest = SHARING.reply_timeout
+        timeout = SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
         # If the reply already has a limit, the client's own limit, which counts pauses,
         # would only expire too early.
-        guard = ClientGuard(model.base_url, None if can_interrupt() else longest)
+        guard = ClientGuard(model.base_url, None if can_interrupt() else timeout)
         self._transport = provider.connect(model, guard)
         self._says = says
         self._limiter = Limiter(
             endpoint,
             value=value_of(endpoint),
             rng=rng or random.Random(),
-            lease=longest,
+            lease=timeout,
         )
         self._fields = provider.parameters(model)
         self._quirks: set[str] = {"stream"} if model.stream else set()
@@ -133,8 +135,10 @@ class Completions:
             finally:
                 self._turn = None
 
-    def complete(self, messages: Sequence[Message], **more: Any) -> ModelResponse:
-        """Return the model's answer to the messages; `more` are additional fields of this request.
+    def complete(
+        self, messages: Sequence[Message], **extra_fields: Any
+    ) -> ModelResponse:
+        """Return the model's answer to the messages.
 
         Raises RequestRefused for an error that the server reports, ContextOverflow if
         the prompt is too long, TransientFault for an answer that did not arrive whole,
@@ -143,7 +147,7 @@ class Completions:
 
         def body() -> dict[str, Any]:
             shaped = shape_messages(messages, self._quirks)
-            fields = {**self._fields, **more}
+            fields = {**self._fields, **extra_fields}
             if "stream" in self._quirks:
                 fields["stream"] = True
                 if "stream_options" not in self._quirks:
@@ -153,10 +157,10 @@ class Completions:
         with self.turn() as turn:
             data = self._request(self._provider.path, body, turn)
             self.lost = self._provider.used(data)
-            asked = Reception(
-                model=self.model, offered="tools" in more, says=self._says
+            reception = Reception(
+                model=self.model, offered="tools" in extra_fields, says=self._says
             )
-            response = self._provider.read(data, asked)
+            response = self._provider.read(data, reception)
             self.lost = None
             turn.succeeded()
             return response
@@ -183,10 +187,7 @@ class Completions:
     def _request(
         self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot
     ) -> dict[str, Any]:
-        """Return the body of the answer, an object.
-
-        Requests are repeated without the parts that the server refuses.
-        """
+        """Return the body of the answer, an object; repeat the request without the parts that the server refuses."""
         self.lost = None
         self.loading = 0.0
         began = stopwatch_seconds()
@@ -213,11 +214,10 @@ class Completions:
                     continue
             # Checked first, because some servers refuse such a prompt with 429, which
             # fewer concurrent requests would not cure.
-            if (result := too_long(refusal.status, refusal.words)) is not None:
-                what = f"the prompt is too long for model {self.model.name!r}: {received(refusal.message)}"
-                raise ContextOverflow(
-                    what, limit=result.limit, asked=result.asked
-                ) from None
+            excess = too_long(refusal.status, refusal.words)
+            if excess is not None:
+                text = f"the prompt is too long for model {self.model.name!r}: {received(refusal.message)}"
+                raise ContextOverflow(text, limit=excess.limit, asked=excess.asked)
             if refusal.status in UNTAKEN:
                 turn.note_refusal(_retry_after(arrived))
             if not self._adjust(refusal):
@@ -246,8 +246,10 @@ class Completions:
         kind = arrived.headers.get("content-type", "")
         if _STREAM.match(text) or "event-stream" in kind:
             events = [fold_names(event) for event in _read_events(text)]
-            failed = next((event for event in events if reports_error(event)), None)
-            return failed or self._provider.assemble(events)
+            for event in events:
+                if reports_error(event):
+                    return event
+            return self._provider.assemble(events)
         try:
             return fold_names(json.loads(text))
         # RecursionError if it is nested too deeply
@@ -260,11 +262,12 @@ class Completions:
 
     def _raise_unreached(self, error: BaseException) -> NoReturn:
         """Raise the fault of a request without an answer; a certificate error is not transient."""
-        causes = [error]
-        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
-            causes.append(cause)
         text = f"{self.model.base_url} cannot be reached, or broke off: {describe_error(error)}"
-        names = [type(cause_error).__name__ for cause_error in causes]
+        names = []
+        cause: BaseException | None = error
+        while cause is not None:
+            names.append(type(cause).__name__)
+            cause = cause.__cause__ or cause.__context__
         if "SSLCertVerificationError" in names or "CERTIFICATE_VERIFY" in text:
             raise AgentFault(
                 f"{text}. If you trust it, name the file of its authority in SSL_CERT_FILE"
@@ -276,17 +279,13 @@ class Completions:
         raise TransientFault(text) from None
 
     def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
-        """Return the fault of a refusal.
-
-        It adds hints that the server cannot give: the source of the key, usual
-        addresses.
-        """
-        where = self.model.base_url
-        words = received(refusal.message)
-        hint = ""
+        """Return the fault of a refusal, with hints that the server cannot give: the key's source, usual addresses."""
+        url = self.model.base_url
+        message = received(refusal.message)
         if arrived.status < HTTPStatus.BAD_REQUEST:
-            text = f"{where} answered with an error: {words}"
+            text = f"{url} answered with an error: {message}"
             return RequestRefused(text, refusal, arrived)
+        hint = ""
         if is_about_key(refusal):
             hint = f" {self.model.about_key()}"
         elif "v1/responses" in refusal.words:
@@ -296,13 +295,14 @@ class Completions:
             hint = f" {address}/models lists the models that it has."
             if not mentions(refusal.words, "model"):
                 hint = f" There is no {address}{self._provider.path}{self._provider.missing_hint}."
-        stop = "." if hint and words and words[-1] not in ".!?" else ""
+        if hint and message and message[-1] not in ".!?":
+            message += "."
         return RequestRefused(
-            f"{where} answered {arrived.status}: {words}{stop}{hint}", refusal, arrived
+            f"{url} answered {arrived.status}: {message}{hint}", refusal, arrived
         )
 
     def _adjust(self, refusal: Refusal) -> bool:
-        """Drop or rename a parameter that the model does not accept; False if there is none (left)."""
+        """Drop or rename a parameter that the model refuses; False if there is none, or none left."""
         if refusal.status not in {400, 422}:
             return False
         text = refusal.words
@@ -311,11 +311,13 @@ class Completions:
             if quirk not in self._quirks and _is_worded(text, cues):
                 self._quirks.add(quirk)
                 return True
-        names = self._provider.lengths
-        old = next((name for name in names if name in fields), None)
-        if old and len(names) > 1 and not self._renamed and takes_not(text, old):
+        length_names = self._provider.lengths
+        name = next((name for name in length_names if name in fields), None)
+        can_rename = len(length_names) > 1 and not self._renamed
+        if name and can_rename and takes_not(text, name):
             self._renamed = True
-            fields[names[1 - names.index(old)]] = fields.pop(old)
+            other_name = length_names[1 - length_names.index(name)]
+            fields[other_name] = fields.pop(name)
             return True
         if (
             "temperature" in fields
@@ -326,16 +328,15 @@ class Completions:
             return True
         for name in fields:
             if takes_not(text, name):
-                called = "max_tokens" if name in names else name
+                parameter = "max_tokens" if name in length_names else name
                 raise AgentFault(
-                    f"model {self.model.name!r} does not take {called}={fields[name]!r}. "
-                    f"{_WITHOUT.get(name, 'Leave it out')}. {self.model.base_url} says: {received(refusal.message)}"
+                    f"model {self.model.name!r} does not take {parameter}={fields[name]!r}. "
+                    f"{_OMISSIONS.get(name, 'Leave it out')}. {self.model.base_url} says: {received(refusal.message)}"
                 ) from None
         return False
 
 
-# Patterns of refusals that require another form of request: its subject, and what is
-# said about it.
+# The wordings of refusals that require another form of request: its subject, and the complaint.
 _QUIRKS = {
     "stream_options": (r"stream_options|include_usage", ""),
     "stream": (r"\bstream", r"only|non-stream|required|must"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from pytest_ltm.api.journal import Price, at_span
 from pytest_ltm.api.storage import first_and_rest, one_line, pluralize
@@ -24,53 +23,10 @@ from pytest_ltm.figures.text import (
 )
 
 MOST_LINES = 24
-SPEAKS = "#"
-WAITS = "-"
-
-
-def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
-    """Return the schedule in at most `MOST_LINES` lines, one per example or else one per scenario.
-
-    `#` marks stretches where the example speaks, `-` where it waits.
-    """
-    several = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
-    rows = group_by(
-        sorted(bars, key=lambda bar: bar.start),
-        lambda bar: f"{bar.scenario}/{bar.example}" if several else bar.scenario,
-    )
-    label = min(26, max(map(len, rows), default=0))
-    room = max(width - label - 1, 10)
-
-    def cell_of(position: int) -> int:
-        return min(position * room // max(tokens, 1), room - 1)
-
-    lines = []
-    for name, row_bars in rows.items():
-        cells = [" "] * room
-        # Draw waits first: where one example waits while another speaks, the cell shows
-        # speech.
-        for bar in row_bars:
-            first = cell_of(bar.start)
-            last = cell_of(max(bar.end - 1, bar.start))
-            cells[first : last + 1] = [WAITS] * (last + 1 - first)
-        for position in chain.from_iterable(bar.speaks for bar in row_bars):
-            cells[cell_of(position)] = SPEAKS
-        lines.append(
-            f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
-        )
-    more = len(lines) - MOST_LINES
-    remark = [f"… and {pluralize(more, 'more scenario')}"] if more > 0 else []
-    end = f"{short_count(tokens)} tokens"
-    start = pad_right("0", room // 2) + short_count(tokens // 2)
-    if room > len(end) + len(start):
-        line = pad_right(start, room - len(end)) + end
-    else:
-        line = pad_left(end, room)
-    return [*lines[:MOST_LINES], *remark, " " * (label + 1) + line]
-
-
 MOST_SCHEDULES = 3
 MOST_SKIPPED = 5
+SPEAKS = "#"
+WAITS = "-"
 UNKNOWN = "?"
 TYPICAL = (
     "assumed reply lengths: 25 tokens for a statement, 45 for a question, 25 for opening and reset messages; for "
@@ -84,6 +40,48 @@ CUT_SHORT = "stopped at a simulated answer (a failed assert or an error): the re
 EMBEDDED_AGENTS_NOTE = (
     "embedded agents cost nothing, so their actual replies are counted"
 )
+
+
+def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
+    """Return the schedule in at most `MOST_LINES` lines, one per example or else one per scenario.
+
+    `#` marks stretches where the example speaks, `-` where it waits.
+    """
+    has_examples = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
+    rows = group_by(
+        sorted(bars, key=lambda bar: bar.start),
+        lambda bar: f"{bar.scenario}/{bar.example}" if has_examples else bar.scenario,
+    )
+    label_width = min(26, max(map(len, rows), default=0))
+    room = max(width - label_width - 1, 10)
+
+    def cell_of(position: int) -> int:
+        return min(position * room // max(tokens, 1), room - 1)
+
+    lines = []
+    for name, row_bars in rows.items():
+        cells = [" "] * room
+        # Draw waits first: where one example waits while another speaks, the cell shows
+        # speech.
+        for bar in row_bars:
+            first = cell_of(bar.start)
+            last = cell_of(max(bar.end - 1, bar.start))
+            cells[first : last + 1] = [WAITS] * (last + 1 - first)
+        for bar in row_bars:
+            for position in bar.speaks:
+                cells[cell_of(position)] = SPEAKS
+        label = pad_right(clip_text(name, label_width), label_width)
+        lines.append(f"{label} {''.join(cells)}".rstrip())
+    hidden = len(lines) - MOST_LINES
+    if hidden > 0:
+        lines[MOST_LINES:] = [f"… and {pluralize(hidden, 'more scenario')}"]
+    end = f"{short_count(tokens)} tokens"
+    axis = pad_right("0", room // 2) + short_count(tokens // 2)
+    if room > len(axis) + len(end):
+        axis = pad_right(axis, room - len(end)) + end
+    else:
+        axis = pad_left(end, room)
+    return [*lines, " " * (label_width + 1) + axis]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +114,10 @@ class PriceSource:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    whole: Forecast
-    priced: PriceSource
+    """A forecast, with what is needed for its costs and times."""
+
+    forecast: Forecast
+    agent: PriceSource
     judge: PriceSource
     users: Mapping[str, PriceSource]
     """By the models of simulated users."""
@@ -126,47 +126,60 @@ class _Column:
 
     @property
     def user_use(self) -> TokenUse:
-        return sum(self.whole.users.values(), TokenUse())
+        return sum(self.forecast.users.values(), TokenUse())
+
+    @property
+    def agent_dollars(self) -> float | None:
+        return self.agent.dollars(self.forecast.agent_use)
+
+    @property
+    def judge_dollars(self) -> float | None:
+        return self.judge.dollars(self.forecast.judge)
 
     @property
     def user_dollars(self) -> float | None:
-        uses = self.whole.users.items()
-        costs = [self.users[name].dollars(use) for name, use in uses]
-        known_costs = [dollars for dollars in costs if dollars is not None]
-        # One unknown price makes the sum unknown: a partial sum would be read as the
-        # total.
-        if len(known_costs) == len(costs):
-            return sum(known_costs)
-        return None
+        total = 0.0
+        for name, use in self.forecast.users.items():
+            dollars = self.users[name].dollars(use)
+            # A sum without the unknown costs would be read as the total.
+            if dollars is None:
+                return None
+            total += dollars
+        return total
 
     @property
     def seconds(self) -> float:
         # Messages are sequential: each needs the reply to the one before.
-        waited = self.whole.simulated_seconds if self.waits else 0.0
-        use = self.whole.agent_use + self.whole.judge + self.user_use
+        waited = self.forecast.simulated_seconds if self.waits else 0.0
+        use = self.forecast.agent_use + self.forecast.judge + self.user_use
         return waited + self.latency * use.messages
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class _Preliminary:
     """Requests made once per run, before its first conversation."""
 
     name: str
     use: TokenUse
-    priced: PriceSource
+    source: PriceSource
     of_judge: bool = False
 
-    def __str__(self) -> str:
-        use = self.use
-        usd = self.priced.dollars(self.use)
-        cost = "cost unknown" if usd is None else f"${_money_text(usd)}"
-        count = pluralize(use.messages, "call" if self.of_judge else "message")
-        return f"{self.name}, once in a run: {count}, {_token_use(use)}, {cost}"
+    @property
+    def dollars(self) -> float | None:
+        return self.source.dollars(self.use)
+
+    @property
+    def sentence(self) -> str:
+        cost = "cost unknown"
+        if self.dollars is not None:
+            cost = f"${exact_dollars(self.dollars)}"
+        count = pluralize(self.use.messages, "call" if self.of_judge else "message")
+        return f"{self.name}, once in a run: {count}, {_token_use(self.use)}, {cost}"
 
 
 def forecast_lines(
     forecasts: Sequence[Forecast],
-    priced: dict[str, PriceSource],
+    agents: Mapping[str, PriceSource],
     judge: PriceSource,
     *,
     users: Mapping[str, PriceSource],
@@ -179,139 +192,130 @@ def forecast_lines(
 ) -> list[str]:
     """Return the terminal output of a dry run, no line wider than `width`.
 
-    `forecasts`: one per agent and span. `priced`, `probes`: by agent.
-    `users`: by the models of simulated users. `canaries`: what the judge is asked with
-    known grades. `latency`: seconds for a reply. `waits_really`: the conversations'
+    `forecasts`: one per agent and span. `agents`, `probes`: by agent. `users`: by the
+    models of simulated users. `canaries`: the questions to the judge whose grades are
+    known. `latency`: seconds for a reply. `waits_really`: whether the conversations'
     time passes on the wall.
     """
     columns: list[_Column] = []
     heads: list[tuple[str, str]] = []
     for forecast in forecasts:
-        price = priced[forecast.agent]
-        columns.append(_Column(forecast, price, judge, users, latency, waits_really))
+        agent = agents[forecast.agent]
+        columns.append(_Column(forecast, agent, judge, users, latency, waits_really))
         heads.append((forecast.agent, one_line(forecast.span_label)))
     table = TextTable(
         heads=tuple(heads), rows=tuple(_forecast_rows(columns)), label="memory span"
     )
-    preliminaries: list[_Before] = []
+    preliminaries: list[_Preliminary] = []
     for name, use in probes.items():
         label = f"isolation probe of {name}"
-        preliminaries.append(_Before(label, use, priced[name]))
+        preliminaries.append(_Preliminary(label, use, agents[name]))
     if canaries.messages:
         preliminaries.append(
-            _Before("judge's canaries and checks", canaries, judge, of_judge=True)
+            _Preliminary("judge's canaries and checks", canaries, judge, of_judge=True)
         )
     notes = _forecast_notes(columns, preliminaries, judge, users, latency)
+    return [
+        *_schedule_lines(forecasts, width),
+        *render_table(table, width, color=color),
+        "",
+        *wrap_texts(map(one_line, notes), width, "  "),
+    ]
+
+
+def _schedule_lines(forecasts: Sequence[Forecast], width: int) -> list[str]:
+    """Return the schedules of the first spans at which several examples share a conversation."""
+    by_span: dict[str, Forecast] = {}
+    for forecast in forecasts:
+        # All agents have the same schedule at a span, so only that of the first is shown.
+        if forecast.schedule.examples > 1:
+            by_span.setdefault(forecast.span_label, forecast)
     lines: list[str] = []
-    spans = group_by(
-        [forecast for forecast in forecasts if forecast.schedule.examples > 1],
-        lambda first_forecast: first_forecast.span_label,
-    )
-    # All agents have the same schedule at a span, so show only the first of them.
-    for first_forecast, *_ in list(spans.values())[:MOST_SCHEDULES]:
-        many = first_forecast.conversations
-        schedule = first_forecast.schedule
-        which = f"one of {many} conversations" if many > 1 else "one conversation"
-        place = at_span(first_forecast.agent, first_forecast.span_label)
+    for forecast in list(by_span.values())[:MOST_SCHEDULES]:
+        which = "one conversation"
+        if forecast.conversations > 1:
+            which = f"one of {forecast.conversations} conversations"
+        place = at_span(forecast.agent, forecast.span_label)
         title = f"schedule of {place} ({which}); {SPEAKS} speaks, {WAITS} waits"
-        lines += [
-            *wrap_text(title, width),
-            *gantt_lines(schedule.bars, schedule.tokens, width),
-            "",
-        ]
-    lines += [*render_table(table, width, color=color), ""]
-    return lines + wrap_texts(map(one_line, notes), width, "  ")
+        schedule = forecast.schedule
+        lines += wrap_text(title, width)
+        lines += [*gantt_lines(schedule.bars, schedule.tokens, width), ""]
+    return lines
 
 
 def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
-    def row(
-        label: str,
-        text: Callable[[_Column], str],
-        *,
-        above: bool = False,
-        values: Iterable[object] = (True,),
-    ) -> list[TableRow]:
-        """Return the row if any column has a value to show in it."""
-        if not any(values):
-            return []
+    """Return the rows of the table; those about caches, retelling, judge and users only if there is any."""
+    rows: list[TableRow] = []
+
+    def add(label: str, text: Callable[[_Column], str], *, above: bool = False) -> None:
         cells: list[tuple[str, Style]] = [(text(column), "") for column in columns]
-        return [TableRow(label=label, cells=tuple(cells), above=above)]
+        rows.append(TableRow(label=label, cells=tuple(cells), above=above))
 
-    def count(
+    def add_count(
         label: str, number: Callable[[Forecast], int], *, above: bool = False
-    ) -> list[TableRow]:
-        return row(label, lambda column: short_count(number(column.whole)), above=above)
+    ) -> None:
+        add(label, lambda column: short_count(number(column.forecast)), above=above)
 
-    def usd(
+    def add_cost(
         label: str, use: Callable[[Forecast], TokenUse], *, above: bool = False
-    ) -> list[TableRow]:
-        return row(
+    ) -> None:
+        add(
             label,
-            lambda column: _money_text(column.priced.dollars(use(column.whole))),
+            lambda column: _money_text(column.agent.dollars(use(column.forecast))),
             above=above,
         )
 
-    def percent(part: int, total: int) -> str:
-        return f"{100 * part / total:.0f}%" if total else NOTHING
-
-    def least(column: _Column) -> str:
-        dollars = column.priced.least(column.whole.agent_use)
-        return NOTHING if dollars is None else _money_text(dollars)
-
-    uses = [column.whole.agent_use for column in columns]
-    judged = [column.whole.judge.messages for column in columns]
-    users = [c.user_use.messages for c in columns]
-    retold = [column.whole.retold for column in columns]
-    return [
-        *count("conversations", lambda forecast: forecast.conversations),
-        *count("examples", lambda forecast: forecast.examples),
-        *count("messages", lambda forecast: forecast.agent_use.messages),
-        *count("told, not answered", lambda forecast: forecast.told),
-        *row(
-            "told again, at most", lambda c: short_count(c.whole.retold), values=retold
-        ),
-        *count("tokens said", lambda forecast: forecast.tokens),
-        *row(
-            "of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)
-        ),
-        *count("tokens in", lambda forecast: forecast.agent_use.tokens_in, above=True),
-        *row(
-            "of which cached, at best",
-            lambda c: percent(c.whole.agent_use.cached, c.whole.agent_use.tokens_in),
-            values=[use.cached for use in uses],
-        ),
-        *count("tokens out", lambda forecast: forecast.agent_use.tokens_out),
-        *count("longest gap", lambda forecast: forecast.longest_gap),
-        *row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
-        *row("expected time", lambda c: span_of_time(c.seconds)),
-        *usd("USD: scenarios", lambda forecast: forecast.scenarios, above=True),
-        *usd("USD: filler", lambda forecast: forecast.filler),
-        *usd("USD: harness", lambda forecast: forecast.harness),
-        *usd("USD: agent", lambda forecast: forecast.agent_use),
-        *row(
-            "best use of cache",
-            least,
-            values=[least(column) != NOTHING for column in columns],
-        ),
-        *row(
-            "judge calls",
-            lambda c: short_count(c.whole.judge.messages),
-            above=True,
-            values=judged,
-        ),
-        *row(
-            "USD: judge",
-            lambda c: _money_text(c.judge.dollars(c.whole.judge)),
-            values=judged,
-        ),
-        *row(
+    forecasts = [column.forecast for column in columns]
+    add_count("conversations", lambda forecast: forecast.conversations)
+    add_count("examples", lambda forecast: forecast.examples)
+    add_count("messages", lambda forecast: forecast.agent_use.messages)
+    add_count("told, not answered", lambda forecast: forecast.told)
+    if any(forecast.retold for forecast in forecasts):
+        add_count("told again, at most", lambda forecast: forecast.retold)
+    add_count("tokens said", lambda forecast: forecast.tokens)
+    add("of which filler", _filler_share)
+    add_count("tokens in", lambda forecast: forecast.agent_use.tokens_in, above=True)
+    if any(forecast.agent_use.cached for forecast in forecasts):
+        add("of which cached, at best", _cached_share)
+    add_count("tokens out", lambda forecast: forecast.agent_use.tokens_out)
+    add_count("longest gap", lambda forecast: forecast.longest_gap)
+    add("simulated time", lambda c: span_of_time(c.forecast.simulated_seconds))
+    add("expected time", lambda column: span_of_time(column.seconds))
+    add_cost("USD: scenarios", lambda forecast: forecast.scenarios, above=True)
+    add_cost("USD: filler", lambda forecast: forecast.filler)
+    add_cost("USD: harness", lambda forecast: forecast.harness)
+    add_cost("USD: agent", lambda forecast: forecast.agent_use)
+    if any(_least_cost(column) != NOTHING for column in columns):
+        add("best use of cache", _least_cost)
+    if any(forecast.judge.messages for forecast in forecasts):
+        add_count("judge calls", lambda forecast: forecast.judge.messages, above=True)
+        add("USD: judge", lambda column: _money_text(column.judge_dollars))
+    if any(column.user_use.messages for column in columns):
+        add(
             "user calls, at most",
-            lambda c: short_count(c.user_use.messages),
+            lambda column: short_count(column.user_use.messages),
             above=True,
-            values=users,
-        ),
-        *row("USD: user", lambda c: _money_text(c.user_dollars), values=users),
-    ]
+        )
+        add("USD: user", lambda column: _money_text(column.user_dollars))
+    return rows
+
+
+def _filler_share(column: _Column) -> str:
+    return _percent(column.forecast.filler_tokens, column.forecast.tokens)
+
+
+def _cached_share(column: _Column) -> str:
+    use = column.forecast.agent_use
+    return _percent(use.cached, use.tokens_in)
+
+
+def _least_cost(column: _Column) -> str:
+    dollars = column.agent.least(column.forecast.agent_use)
+    return NOTHING if dollars is None else _money_text(dollars)
+
+
+def _percent(part: int, total: int) -> str:
+    return f"{100 * part / total:.0f}%" if total else NOTHING
 
 
 def _money_text(dollars: float | None) -> str:
@@ -320,57 +324,65 @@ def _money_text(dollars: float | None) -> str:
 
 def _forecast_notes(
     columns: Sequence[_Column],
-    preliminaries: Sequence[_Before],
+    preliminaries: Sequence[_Preliminary],
     judge: PriceSource,
     users: Mapping[str, PriceSource],
     latency: float,
 ) -> list[str]:
-    notes = [*map(str, preliminaries), _total_sentence(columns, preliminaries, latency)]
-    agents = {column.whole.agent: column.priced for column in columns}
+    notes = [preliminary.sentence for preliminary in preliminaries]
+    notes.append(_total_sentence(columns, preliminaries, latency))
+    agents = {column.forecast.agent: column.agent for column in columns}
     for name, source in agents.items():
-        price = _price_unknown(name, source)
+        price = _price_sentence(name, source)
         notes.append(f"{name}: tokens in: {source.policy}; {price}")
-    if any(column.whole.judge.messages for column in columns):
-        sentence = _price_unknown("judge", judge)
+    if any(column.forecast.judge.messages for column in columns):
+        price = _price_sentence("judge", judge)
         notes.append(
-            f"judge: as many calls as these answers need; wrong answers need more; {sentence}"
+            f"judge: as many calls as these answers need; wrong answers need more; {price}"
         )
     for name, source in users.items():
-        price = _price_unknown("user", source)
+        price = _price_sentence("user", source)
         notes.append(
             f"simulated user {name}: one message for each of its turns; {price}"
         )
     notes.append(
         f"time: {latency:g} s per reply (--ltm-latency), one conversation after another"
     )
-    if (assumed := columns[0].whole.assumed_reply) is not None:
-        notes.append(
-            f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more"
-        )
-    else:
-        if any(priced.brief for priced in agents.values()):
-            notes.append(EMBEDDED_AGENTS_NOTE)
-        if any(not priced.brief for priced in agents.values()):
-            notes.append(TYPICAL)
-    for column in columns:
-        if column.whole.retold:
-            notes.append(f"{column.whole.agent}: {RETOLD}")
-    if cut := sum(column.whole.cut_short for column in columns):
-        notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
+    notes += _length_notes(columns[0].forecast.assumed_reply, agents.values())
+    cut_short = 0
     # A single reason, such as an agent that cannot be reset, often explains hundreds of
     # skipped examples.
-    skipped = dict.fromkeys(
-        chain.from_iterable(column.whole.unplayed for column in columns)
-    )
-    return notes + first_and_rest(
-        [f"not played: {reason}" for reason in skipped], MOST_SKIPPED
-    )
+    skipped: dict[str, None] = {}
+    for column in columns:
+        forecast = column.forecast
+        if forecast.retold:
+            notes.append(f"{forecast.agent}: {RETOLD}")
+        cut_short += forecast.cut_short
+        for reason in forecast.unplayed:
+            skipped[f"not played: {reason}"] = None
+    if cut_short:
+        notes.append(f"{pluralize(cut_short, 'example')} {CUT_SHORT}")
+    return notes + first_and_rest(list(skipped), MOST_SKIPPED)
 
 
-def _price_unknown(name: str, priced: PriceSource) -> str:
-    if priced.price is not None:
-        return f"${priced.price} per million tokens in/out ({priced.source})"
-    if priced.free:
+def _length_notes(assumed: int | None, agents: Collection[PriceSource]) -> list[str]:
+    """Return the notes on the lengths of replies that were assumed."""
+    if assumed is not None:
+        return [
+            f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more"
+        ]
+    notes = []
+    if any(agent.brief for agent in agents):
+        notes.append(EMBEDDED_AGENTS_NOTE)
+    if not all(agent.brief for agent in agents):
+        notes.append(TYPICAL)
+    return notes
+
+
+def _price_sentence(name: str, source: PriceSource) -> str:
+    if source.price is not None:
+        return f"${source.price} per million tokens in/out ({source.source})"
+    if source.free:
         return f"costs nothing (--ltm-price={name}=IN/OUT to see what it would cost)"
     return f"price unknown: give --ltm-price={name}=IN/OUT"
 
@@ -382,27 +394,25 @@ def _token_use(use: TokenUse) -> str:
 
 
 def _total_sentence(
-    columns: Sequence[_Column], preliminaries: Sequence[_Before], latency: float
+    columns: Sequence[_Column], preliminaries: Sequence[_Preliminary], latency: float
 ) -> str:
-    """Return the total cost; messages and tokens count only the agents."""
-    costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
-    costs += [column.judge.dollars(column.whole.judge) for column in columns]
-    costs += [column.user_dollars for column in columns]
-    seconds = sum(column.seconds for column in columns)
+    """Return the sentence on messages and tokens of the agents, and on the time and cost of everything."""
+    use = TokenUse()
+    seconds = 0.0
+    costs: list[float | None] = []
+    for column in columns:
+        use += column.forecast.agent_use
+        seconds += column.seconds
+        costs += [column.agent_dollars, column.judge_dollars, column.user_dollars]
     for preliminary in preliminaries:
-        costs.append(preliminary.priced.dollars(preliminary.use))
+        if not preliminary.of_judge:
+            use += preliminary.use
         seconds += latency * preliminary.use.messages
+        costs.append(preliminary.dollars)
     known_cost = sum(dollars for dollars in costs if dollars is not None)
-    # Judge requests before the run cost money and time, but are not part of the agents'
-    # tokens.
-    probes = sum(
-        (preliminary.use for preliminary in preliminaries if not preliminary.of_judge),
-        TokenUse(),
-    )
-    use = sum((column.whole.agent_use for column in columns), probes)
-    parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
-    if None in costs:
-        return f"{parts}; cost unknown" + (
-            f" beyond ${_money_text(known_cost)}" if known_cost else ""
-        )
-    return f"{parts}, ${_money_text(known_cost)}"
+    total = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
+    if None not in costs:
+        return f"{total}, ${exact_dollars(known_cost)}"
+    if known_cost:
+        return f"{total}; cost unknown beyond ${exact_dollars(known_cost)}"
+    return f"{total}; cost unknown"

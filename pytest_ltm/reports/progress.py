@@ -175,9 +175,9 @@ class Progress:
         self._states[name] = state
         self.draw()
 
-    def remove_conversation(self, name: str, *, left: int) -> None:
-        """Stop displaying a conversation; `left` is the number not yet begun."""
-        self._unbegun = left
+    def remove_conversation(self, name: str, *, to_come: int) -> None:
+        """Stop displaying a conversation; `to_come` is the number not yet begun."""
+        self._unbegun = to_come
         if self._states.pop(name, None) is not None:
             self.draw()
 

@@ -111,8 +111,8 @@ class PlayedConversation:
             observers=[*opened.observers, self._bill.count_event],
             heard=lambda exchange: heard(self, exchange),
         )
-        if opened.gone:
-            self.conversation.give_up(opened.gone)
+        if opened.obstacle:
+            self.conversation.give_up(opened.obstacle)
         for example in self.plan.examples:
             body = self.bodies[example.key]
             unready = today.unready.get(example.key)

@@ -1,4 +1,4 @@
-"""Setting up one conversation of the run: its inputs, its folder, its port, and what happens to its results.
+"""ConversationMode: sets up a conversation of the run (its folder, script and port), and keeps its results.
 
 A run has one `ConversationMode`: `LiveMode` for a live run, `RescoredConversation`
 where a recorded run is scored again, `Rehearsed` in a dry run.
@@ -141,7 +141,7 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
     account: Account | None
     """Its budget."""
     refused: str = ""
-    """Why nothing may be measured; "" if nothing prevents it."""
+    """Why nothing may be measured; "" if it may."""
     conversations: int = 1
     """The number of conversations of the run."""
 
@@ -170,7 +170,7 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
     timings: Timings
     agent_fingerprint: str = ""
     observers: Sequence[Callable[[events.Event], object]] = ()
-    gone: str = ""
+    obstacle: str = ""
     """Why nothing can be played; "" if it can."""
     traceback: str = ""
     """The traceback of the agent's own code, if that is why nothing can be played."""
@@ -192,30 +192,27 @@ class ConversationMode:
         """Return the plan of the conversation; `today`: the plan of its current items."""
         return today
 
-    def open(self, site: ConversationFactory) -> OpenConversation:
+    def open(self, factory: ConversationFactory) -> OpenConversation:
         """Lock and open the conversation's folder; an obstacle to playing becomes a reason, not an error."""
         try:
             self.inputs.folder.mkdir(exist_ok=True)
             self._lock.acquire()
             if self.inputs.refused:
                 raise _errors.ConversationOver(self.inputs.refused)
-            return self.begin(site)
+            return self.begin(factory)
         except (_errors.LtmError, OSError) as error:
             self._lock.release()
             if isinstance(error, _errors.DiskFault):
                 raise
-            return self.refuse(
-                site,
-                str(error)
-                if isinstance(error, _errors.LtmError)
-                else _errors.describe_error(error),
-            )
+            is_ours = isinstance(error, _errors.LtmError)
+            obstacle = str(error) if is_ours else _errors.describe_error(error)
+            return self.refuse(factory, obstacle)
 
-    def begin(self, site: ConversationFactory) -> OpenConversation:
+    def begin(self, factory: ConversationFactory) -> OpenConversation:
         """Open the conversation's folder, which is already locked; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
-    def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
+    def refuse(self, factory: ConversationFactory, obstacle: str) -> OpenConversation:
         """Return a substitute for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
@@ -227,7 +224,7 @@ class ConversationMode:
             self._lock.release()
 
     def judge(
-        self, opened: OpenConversation, known: KnownQuestions
+        self, opened: OpenConversation, questions: KnownQuestions
     ) -> JudgeLine | None:
         """Return the connection to the judge; None if there is none."""
         raise NotImplementedError

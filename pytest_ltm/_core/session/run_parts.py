@@ -9,8 +9,8 @@ from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session.conversation_run import PlayedConversation
 
 
-class ShownProgress(Protocol):
-    """Shows the progress of the conversations."""
+class ProgressDisplay(Protocol):
+    """A display of the conversations' progress."""
 
     @property
     def is_live(self) -> bool:
@@ -22,8 +22,8 @@ class ShownProgress(Protocol):
     def show(self, name: str, state: dict[str, Any]) -> None:
         """Show the state of another process's conversation."""
 
-    def remove_conversation(self, name: str, *, left: int) -> None:
-        """Remove a conversation from the display; `left`: the number not yet begun."""
+    def remove_conversation(self, name: str, *, to_come: int) -> None:
+        """Remove a conversation from the display; `to_come`: the number not yet begun."""
 
     def announce(self, text: str) -> None:
         """Show the activity before the first conversation."""

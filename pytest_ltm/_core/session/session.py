@@ -30,7 +30,7 @@ from pytest_ltm._core.session.options import only_shows
 from pytest_ltm._core.session.recorded_run import RUN_FOLDER, run_file
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
 from pytest_ltm._core.session.run_items import RunItems
-from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
+from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ProgressDisplay
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, is_ours
 from pytest_ltm._core.storage.disk import disk_fault
@@ -73,7 +73,7 @@ class LtmRun:
         self.folder = RunFolder(settings.ltm_dir, known_id or run_id(), self.resumed)
         self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
-        self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
+        self.progress: ProgressDisplay = config.hook.pytest_ltm_progress(config=config)
         self.hooks = HookCalls(config, settings.evaluator_timeout)
         self.composition = Composition(
             self, settings, sources=self.sources, folder=self.folder, costs=self.costs
@@ -232,7 +232,7 @@ class LtmRun:
         """Notify followers that a conversation has ended; one that was cut off has not."""
         name = played.inputs.items[0].conversation
         if self._at_once is not None:
-            self.progress.remove_conversation(str(name), left=len(self.to_come))
+            self.progress.remove_conversation(str(name), to_come=len(self.to_come))
         if played.all_are_reported:
             self.hooks.tell_all("pytest_ltm_follow", name=name, state="over")
 

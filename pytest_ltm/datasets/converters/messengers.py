@@ -34,7 +34,7 @@ from pytest_ltm.datasets.converters.messages import (
     utc_time,
 )
 from pytest_ltm.datasets.converters.shapes import export_files, iter_objects
-from pytest_ltm.datasets.rows import json_of
+from pytest_ltm.datasets.rows import load_json
 
 _NOTICES = "left out: messages without text, and notices"
 _FORWARDED = "marked: texts of others that were forwarded"
@@ -447,7 +447,7 @@ def _block_texts(value: Any) -> Iterator[str]:
 
 
 def _json_list(file: Path) -> list[dict[str, Any]]:
-    rows = json_of(file)
+    rows = load_json(file)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DatasetError(
             f"{file}: expected a JSON list of objects. Name the folder of a whole export"

@@ -21,7 +21,7 @@ from msgspec import Struct
 from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.interchange import UNREADABLE
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
-from pytest_ltm.datasets.rows import no_json, read_at_once
+from pytest_ltm.datasets.rows import explain_non_json, read_at_once
 
 T = TypeVar("T")
 CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"
@@ -66,7 +66,7 @@ def decode_as(raw: bytes, kind: type[T], where: str) -> T:
             f"{where}: {f'{place[:-1].lstrip(chr(46))}: ' if place else ''}{reason}. {CURE}"
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
+        raise DatasetError(f"{where}: {explain_non_json(raw, error)}") from error
 
 
 def json_as(path: Path, kind: type[T]) -> T:

@@ -20,7 +20,7 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.datasets.converters.message_columns import message_lists
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
-from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
+from pytest_ltm.datasets.rows import check_size, explain_non_json, read_at_once
 
 
 class Form(NamedTuple):
@@ -335,7 +335,7 @@ def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
             raw.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=take_pairs
         )
     except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
+        raise DatasetError(f"{where}: {explain_non_json(raw, error)}") from error
 
 
 def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

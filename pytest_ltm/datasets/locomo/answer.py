@@ -31,7 +31,7 @@ from pytest_ltm.datasets.locomo.strict import (
 )
 from pytest_ltm.datasets.longmemeval.evaluation import ask_for_verdict
 from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
-from pytest_ltm.datasets.rows import faults_of_data, json_of
+from pytest_ltm.datasets.rows import faults_of_data, load_json
 
 _TURN = re.compile(r"D(\d+):(\d+)")
 _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")
@@ -289,7 +289,7 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
             by_place[number, index] = (sample, question)
     strangers = 0
     with faults_of_data():
-        for row in Field(json_of(path), str(path)).items("corrections"):
+        for row in Field(load_json(path), str(path)).items("corrections"):
             fields = row.mapping(required=_NEEDED)
             named = _ID.fullmatch(fields["question_id"].text())
             place = by_place.get((int(named[1]), int(named[2]))) if named else None

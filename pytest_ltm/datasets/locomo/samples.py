@@ -20,7 +20,12 @@ from msgspec import structs
 from pytest_ltm.api.model import PastExchange
 from pytest_ltm.api.storage import DatasetError, Field, read_image, read_regular
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.rows import faults_of_data, fields_of, json_in, text_or_number
+from pytest_ltm.datasets.rows import (
+    faults_of_data,
+    fields_of,
+    parse_json,
+    text_or_number,
+)
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.language.dates import MONTHS, month_number
 
@@ -283,7 +288,7 @@ def load_locomo(path: Path) -> LocomoData:
             ) from error
         # of the bytes: a reformatted file is a different one
         digest.update(raw)
-        top = Field(json_in(raw, str(file)), str(file))
+        top = Field(parse_json(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]
             samples += [_parse_sample(record, file.stem) for record in tops]

@@ -49,7 +49,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     HistoryTurn,
     format_longmemeval_date,
 )
-from pytest_ltm.datasets.rows import no_list, text_or_number
+from pytest_ltm.datasets.rows import describe_content, text_or_number
 
 # --- One line: a header, a session or a question. Parsed by hand, not decoded into its
 # type, for errors with a remedy.
@@ -678,7 +678,7 @@ def _parse_line(raw: bytes, where: str) -> Field:
             f"{where}: a JSON list, but each line is an object of its own (JSON lines)"
         )
     if start[:1] != b"{":
-        raise DatasetError(f"{where}: not JSON: {no_list(start[:40])}")
+        raise DatasetError(f"{where}: not JSON: {describe_content(start[:40])}")
     try:
         return Field(json.loads(raw.decode("utf-8")), where)
     except UnicodeDecodeError as error:

@@ -31,10 +31,10 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.rows import (
     check_size,
+    describe_content,
     faults_of_data,
     fields_of,
-    json_in,
-    no_list,
+    parse_json,
     text_or_number,
 )
 from pytest_ltm.language.dates import DAYS
@@ -251,7 +251,9 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
     beginning = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
     if beginning[:1] != b"[":
         problem = ", but an object. JSON lines need [ ] around them and commas between"
-        problem = problem if beginning[:1] == b"{" else f": {no_list(beginning)}"
+        problem = (
+            problem if beginning[:1] == b"{" else f": {describe_content(beginning)}"
+        )
         raise DatasetError(f"{path}: not a JSON list of records{problem}")
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
@@ -367,7 +369,7 @@ def _scan_records(path: Path) -> RecordIndex:
     with closing(iter_record_slices(path)) as places:
         for number, place in enumerate(places, start=1):
             where = f"{path}: record {number:,} (at byte {place[0]:,})"
-            top = Field(json_in(part_of(path, *place), where), where)
+            top = Field(parse_json(part_of(path, *place), where), where)
             with faults_of_data():
                 fields = fields_of(top, REQUIRED, "record of LongMemEval")
                 name = fields["question_id"].text()
@@ -457,7 +459,9 @@ class LongMemEvalFile:
         where = f"{self.path}: {question_id}"
         with faults_of_data():
             record = read_record(
-                Field(json_in(part_of(self.path, entry.start, entry.end), where), where)
+                Field(
+                    parse_json(part_of(self.path, entry.start, entry.end), where), where
+                )
             )
         if record.id != question_id:
             raise DatasetError(

@@ -30,7 +30,7 @@ from pytest_ltm.api.storage import (
     pluralize,
 )
 from pytest_ltm.commands.arguments import add_ltm_dir, add_option, new_run_folder
-from pytest_ltm.datasets.rows import json_of
+from pytest_ltm.datasets.rows import load_json
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.published_results import (
@@ -257,7 +257,7 @@ def check_leaderboard(
 
     Returns the number of compared runs, and a sentence for each number that differs.
     """
-    published = json_of(leaderboard)
+    published = load_json(leaderboard)
     if not isinstance(published, dict):
         raise DatasetError(
             f"{leaderboard}: expected an object of branches, benchmarks and agents"

@@ -22,7 +22,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
-from pytest_ltm.datasets.rows import json_of
+from pytest_ltm.datasets.rows import load_json
 from pytest_ltm.lab.author import AUTHORS, author_session
 from pytest_ltm.lab.locomo.dialogue import (
     SESSIONS,
@@ -234,7 +234,7 @@ def _begun_items(path: Path, content: str) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        data = json_of(path)
+        data = load_json(path)
     except DatasetError as error:
         raise DatasetError(
             f"{path}: exists, but cannot be continued: {error}. Name another file"
@@ -265,7 +265,7 @@ def check_locomo(arguments: Namespace) -> int:
     1 if there are faults.
     """
     load_locomo(arguments.file)
-    faults = _file_faults(arguments.file, json_of(arguments.file))
+    faults = _file_faults(arguments.file, load_json(arguments.file))
     print("\n".join(faults) or f"{arguments.file}: nothing is wrong")
     return bool(faults)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -28,10 +29,10 @@ from pytest_ltm.language.values.writing import Token
 
 CLOCK = "clock"
 DAY = "day of a year"
-_CLOCK = ("hour", "minute")
-_DAY = ("month", "day")
-_BESIDE = frozenset(("second", "weekday", "year"))
-_SPACED = re.compile(r"(?<=\d) (?=\d)")
+_CLOCK_FIELDS = ("hour", "minute")
+_DAY_FIELDS = ("month", "day")
+_OTHER_FIELDS = frozenset(("second", "weekday", "year"))
+_SPACE_IN_FIGURES = re.compile(r"(?<=\d) (?=\d)")
 _SIGNS = frozenset(("+", "-", "plus", "minus"))
 BARE = ""
 """The kind of a number without a unit."""
@@ -45,7 +46,7 @@ class Quantity:
     start: int
     end: int
     value: Fraction
-    """Of a time of day its minutes, of a day 100 x month + day."""
+    """The number; the minutes of a time of day, and 100 x month + day of a day."""
     kinds: frozenset[str]
     """What it may measure: CLDR's kinds of units, `money`, `times`, `clock`, `day of a year`; "" for a bare number."""
     amounts: tuple[Amount, ...] = field(default=(), compare=False)
@@ -94,7 +95,7 @@ def find_quantities(text: str) -> Sequence[Quantity]:
 
 def _iter_quantities(text: str) -> Iterator[Quantity]:
     # a space between figures is no separator of thousands in prose
-    text = _SPACED.sub("\n", text)
+    text = _SPACE_IN_FIGURES.sub("\n", text)
     end = 0
     for window in value_windows(text):
         start = window[0].start
@@ -120,28 +121,31 @@ def _time_at(text: str, window: Sequence[Token]) -> Quantity | None:
     is_range = len(window) > 1 and window[1].key == "to" and window[0].key != "quarter"
     if is_range or not may_end_value(window[0]):
         return None
-    found: list[tuple[Moment, int]] = []
+    by_size: dict[int, list[Moment]] = defaultdict(list)
     for moment, size in moments_at(text, window):
-        names = _CLOCK if "hour" in moment.fields else _DAY
         is_bare = size == 1 and window[0].is_number
         if is_bare or moment.relation or not may_end_value(window[size - 1]):
             continue
-        own = moment.fields.keys() - _BESIDE
-        if moment.likely and own == set(names):
+        names = _CLOCK_FIELDS if "hour" in moment.fields else _DAY_FIELDS
+        if moment.likely and moment.fields.keys() - _OTHER_FIELDS == set(names):
             fields = {name: moment.fields[name] for name in names}
-            found.append((replace(moment, fields=fields, relation=""), size))
-    size = max((end for _, end in found), default=0)
-    moments = tuple(moment for moment, end in found if end == size)
-    if not moments:
+            by_size[size].append(replace(moment, fields=fields, relation=""))
+    if not by_size:
         return None
-    kind = CLOCK if "hour" in moments[0].fields else DAY
+    size = max(by_size)
+    moments = tuple(by_size[size])
     high, low = moments[0].fields.values()
-    value = Fraction(high * 60 + low if kind == CLOCK else high * 100 + low)
-    lengths = [
-        amount
-        for amount, end in single_amounts_at(window)
-        if end == size and any(unit.startswith("duration-") for unit in amount.units)
-    ]
+    if "hour" in moments[0].fields:
+        kind = CLOCK
+        value = Fraction(high * 60 + low)
+    else:
+        kind = DAY
+        value = Fraction(high * 100 + low)
+    lengths = []
+    for amount, amount_size in single_amounts_at(window):
+        is_length = any(unit.startswith("duration-") for unit in amount.units)
+        if amount_size == size and is_length:
+            lengths.append(amount)
     kinds = _kinds_of(lengths) | {kind}
     end = window[size - 1].end
     return Quantity(
@@ -151,41 +155,43 @@ def _time_at(text: str, window: Sequence[Token]) -> Quantity | None:
 
 def _amount_at(window: Sequence[Token]) -> Quantity | None:
     """Return the amount at a token, without the noun that it counts."""
-    found = [
-        (amount, end)
-        for amount, end in single_amounts_at(window)
+    plain: dict[int, list[Amount]] = defaultdict(list)
+    frequencies: dict[int, list[Amount]] = defaultdict(list)
+    periods: dict[int, str] = {}
+    for amount, size in single_amounts_at(window):
         # the "in" of "260 in all" is no inch
-        if amount.likely
-        and may_end_value(window[end - 1])
-        and _is_telling(amount, window[0])
-        and not _is_designation(amount, window, end)
-    ]
-    rates = {end: amount.per for amount, end in found if amount.per}
-    plain = [(amount, end) for amount, end in found if not amount.per]
+        ends_here = amount.likely and may_end_value(window[size - 1])
+        is_telling = ends_here and _is_telling(amount, window[0])
+        if not is_telling or _is_designation(amount, window, size):
+            continue
+        if amount.per:
+            frequencies[size].append(replace(amount, per=None))
+            _, periods[size] = amount.per
+        else:
+            plain[size].append(amount)
     # a frequency is only its period: weekly
-    plain = plain or [(replace(amount, per=None), end) for amount, end in found]
-    size = max((end for _, end in plain), default=0)
-    amounts = tuple(amount for amount, end in plain if end == size)
-    if not amounts:
+    by_size = plain or frequencies
+    if not by_size:
         return None
-    stop = max((size, *rates))
-    _, period = rates.get(stop) or (1, "")
+    size = max(by_size)
+    amounts = tuple(by_size[size])
+    stop = max((size, *periods))
     return Quantity(
         window[0].start,
         window[size - 1].end,
         amounts[0].low or Fraction(0),
         _kinds_of(amounts),
         amounts,
-        period=period,
+        period=periods.get(stop, ""),
         stop=window[stop - 1].end,
     )
 
 
-def _is_designation(amount: Amount, window: Sequence[Token], end: int) -> bool:
+def _is_designation(amount: Amount, window: Sequence[Token], size: int) -> bool:
     """Return whether a letter touches a bare number: seat 14a."""
-    if amount.units or end == len(window):
+    if amount.units or size == len(window):
         return False
-    return window[end].is_word and window[end].start == window[end - 1].end
+    return window[size].is_word and window[size].start == window[size - 1].end
 
 
 def _is_telling(amount: Amount, first: Token) -> bool:
@@ -221,31 +227,32 @@ def is_equal(first: Quantity, second: Quantity) -> bool:
 
 def is_in_same_unit(first: Quantity, second: Quantity) -> bool:
     """Return whether two quantities have the same unit, so that their values can be compared."""
-    mine, theirs = (
-        frozenset[str]().union(*(amount.units for amount in quantity.amounts))
-        for quantity in (first, second)
-    )
-    return first.kinds == second.kinds and mine == theirs
+    return first.kinds == second.kinds and _units_of(first) == _units_of(second)
+
+
+def _units_of(quantity: Quantity) -> frozenset[str]:
+    return frozenset().union(*(amount.units for amount in quantity.amounts))
 
 
 def is_close(first: Quantity, second: Quantity) -> bool:
     """Return whether two quantities may mean the same: four weeks and a month, 10 km and 6.2 miles."""
-    pairs = product(first.amounts, second.amounts)
-    return any(
-        compare_amounts(mine, theirs) is Sameness.UNKNOWN
-        for mine, theirs in pairs
-        if TIMES not in mine.units ^ theirs.units
-    )
+    for amount, other in product(first.amounts, second.amounts):
+        # three times is not three of anything else
+        is_comparable = TIMES not in amount.units ^ other.units
+        if is_comparable and compare_amounts(amount, other) is Sameness.UNKNOWN:
+            return True
+    return False
 
 
 def are_present(
     accepted: Iterable[Iterable[Quantity]], quantities: Sequence[Quantity]
 ) -> bool:
     """Return whether all quantities of one accepted amount are among others."""
-    return any(
-        all(any(is_equal(part, other) for other in quantities) for part in wanted)
-        for wanted in accepted
-    )
+
+    def is_present(part: Quantity) -> bool:
+        return any(is_equal(part, quantity) for quantity in quantities)
+
+    return any(all(map(is_present, parts)) for parts in accepted)
 
 
 def distinct_quantities(quantities: Iterable[Quantity]) -> list[Quantity]:
@@ -262,17 +269,21 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
     if len(parts) < 2 or not all(is_in_same_unit(parts[0], part) for part in parts):
         return False
     total = sum(part.value for part in parts)
-    return any(total == wanted[0].value for wanted in accepted)
+    return total in _values_of(accepted)
+
+
+def _values_of(accepted: Iterable[Sequence[Quantity]]) -> set[Fraction]:
+    return {parts[0].value for parts in accepted}
 
 
 def is_result(
     accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]
 ) -> bool:
     """Return whether an accepted amount is the sum of the parts, or the difference of two of them."""
-    golds = list(accepted)
-    differences = {
-        first.value - second.value for first, second in permutations(parts, 2)
-    }
-    return is_sum(golds, parts) or any(
-        wanted[0].value in differences for wanted in golds
+    accepted = list(accepted)
+    if is_sum(accepted, parts):
+        return True
+    values = _values_of(accepted)
+    return any(
+        first.value - second.value in values for first, second in permutations(parts, 2)
     )

@@ -490,7 +490,7 @@ class Controller:
 
     def send(self, node: Any, unit: WorkUnit, indices: list[int]) -> None:
         """Assign a conversation to a worker."""
-        self._run.progress.remove_conversation(unit.name, left=self._left)
+        self._run.progress.remove_conversation(unit.name, to_come=self._left)
         _wire.send_command(
             node,
             _wire.UNIT,
@@ -513,7 +513,7 @@ class Controller:
 
     def lost(self, node: Any, unit: WorkUnit) -> bool:
         """Handle a worker's death; return whether another worker continues the conversation."""
-        self._run.progress.remove_conversation(unit.name, left=self._left)
+        self._run.progress.remove_conversation(unit.name, to_come=self._left)
         if self._stopped:
             return False
         return self._recovery.lost(node.gateway.id, unit, here=node not in self._away)
@@ -575,7 +575,7 @@ class Controller:
         self._ledger.over(unit)
         if self.scheduling is not None:
             self.scheduling.over(node, unit)
-        self._run.progress.remove_conversation(unit, left=self._left)
+        self._run.progress.remove_conversation(unit, to_come=self._left)
 
     def heard_progress(self, node: Any, unit: str, state: dict[str, Any]) -> None:
         """Called when a conversation has progressed."""
