@@ -108,6 +108,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     talk: list[Exchange] = field(default_factory=list)
     tokens: int | None = None
     """For distance: the tokens after which the bot no longer knows a code, or the largest distance tested."""
+    failed: bool = False
+    """Whether an error ended the conversation."""
 
 
 class OutOfTime(Exception):
@@ -353,6 +355,8 @@ class DistanceSearch:
         self._asked: set[int] = set()
         self.known_at = 0
         self.lost_at = 0
+        self.recites = False
+        """Whether a code came only among others."""
 
     def plant(self, limit: int, questions: int) -> None:
         """Tell at most `limit` codes, the farthest one first.
@@ -468,7 +472,11 @@ class DistanceSearch:
         other_codes = {rival.code for rival in self._planted} - {planted.code}
         # A bot that recites all codes does not know which one is asked for.
         recited = other_codes & set(re.findall(r"\d{4}", answer))
-        return planted.code in answer and not recited
+        if planted.code not in answer:
+            return False
+        if recited:
+            self.recites = True
+        return not recited
 
 
 def try_distance(trial: Trial, folder: Path) -> Finding:
@@ -494,7 +502,10 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
     lost_at = search.lost_at
     good: bool | None = None
     tokens = known_at or lost_at
-    if not known_at:
+    if not known_at and search.recites:
+        good = False
+        text = f"names a code it was told {lost_at:,} tokens before only among others"
+    elif not known_at:
         good = False
         text = f"does not know a code it was told {lost_at:,} tokens before"
     elif not lost_at:
@@ -567,8 +578,8 @@ def try_agent(arguments: Namespace) -> int:
     """Hold six short conversations with a bot, and report what they show.
 
     Does it keep the newest value, mix up users, forget after a restart, invent facts, keep the order of events, and how
-    far back does it remember? The price and time are shown before the first message. Nothing is written. Exit status 2
-    if the bot cannot be reached.
+    far back does it remember? The price and time are shown before the first message. Nothing is written. Exit status 1
+    if an error ended a conversation, 2 if the bot cannot be reached.
     """
     spec = choose_spec(arguments, "ltm try SPEC")
     seconds = arguments.seconds or (60.0 if arguments.to is None else 600.0)
@@ -588,12 +599,12 @@ def try_agent(arguments: Namespace) -> int:
         rows = []
         for topic, finding in findings.items():
             talk = [[exchange.message, exchange.reply] for exchange in finding.talk]
-            fields = fields_of(finding, "text", "good", "tokens")
+            fields = fields_of(finding, "text", "good", "tokens", "failed")
             rows.append({"topic": topic, **fields, "talk": talk})
         print(redact_secrets(json.dumps({"agent": spec, "findings": rows}, indent=1)))
-        return 0
-    _print_rest(spec, findings, arguments.show)
-    return 0
+    else:
+        _print_rest(spec, findings, arguments.show)
+    return int(any(finding.failed for finding in findings.values()))
 
 
 def _hold_conversations(
@@ -615,7 +626,8 @@ def _hold_conversations(
             except AgentFault as fault:
                 if not trial.exchanges:
                     raise
-                finding = Finding(text=f"failed: {fault}", good=False)
+                text = f"failed: {fault}"
+                finding = Finding(text=text, good=False, failed=True)
             findings[topic] = finding
             if not arguments.json:
                 _print_finding(len(findings), topic, finding)

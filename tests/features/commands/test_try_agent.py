@@ -201,6 +201,28 @@ def test_a_bot_that_cannot_be_asked_is_named_before_anything(
     assert "no key" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_exit_status_is_1_if_an_error_ended_a_conversation(
+    folder: Path, capsys: pytest.CaptureFixture[str], form: list[str]
+) -> None:
+    (folder / "odd_bot.py").write_text(
+        "class Bot:\n    def reply(self, message):\n"
+        "        if 'phoned' in message: raise ValueError('no phones')\n"
+        "        return 'Noted.'\n"
+    )
+    assert main(["try", "odd_bot:Bot", *form]) == 1
+    assert "no phones" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_bot_that_recites_everything_is_not_said_to_have_forgotten(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = tried(capsys, "dump")["distance"]["text"]
+    assert text.startswith("names a code it was told")
+    assert text.endswith("tokens before only among others")
+
+
 def test_it_ends_when_its_time_is_over(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
