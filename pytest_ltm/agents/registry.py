@@ -27,6 +27,7 @@ from pytest_ltm.api.storage import (
     LtmError,
     describe_error,
     did_you_mean,
+    has_source,
     is_dotted,
     lazy,
     redact_secrets,
@@ -270,15 +271,15 @@ def _name_hint(spec: str, folder: Path) -> str:
 
 
 def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
-    """Return whether a name is a module or package in `base`, or `installed`.
+    """Return whether a name is a module or package in `base` or a folder above it, or `installed`.
 
     `base` defaults to the working directory.
     """
     if not name.isidentifier():
         return False
     folder = base or Path.cwd()
-    for place in (folder, folder / "src"):
-        if (place / f"{name}.py").is_file() or (place / name / "__init__.py").is_file():
+    for place in (folder, folder / "src", *folder.parents):
+        if has_source(place, name):
             return True
     try:
         found = importlib.util.find_spec(name) if installed else None

@@ -41,7 +41,12 @@ if TYPE_CHECKING:
         write_output,
         write_whole,
     )
-    from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
+    from pytest_ltm._core.storage.dotted import (
+        DottedPath,
+        has_source,
+        is_dotted,
+        lazy,
+    )
     from pytest_ltm._core.storage.errors import (
         AgentError,
         AgentFault,
@@ -185,6 +190,7 @@ __all__ = [
     "for_screen",
     "from_record",
     "goes_on",
+    "has_source",
     "image_type",
     "is_dotted",
     "is_plain",
@@ -248,7 +254,7 @@ __getattr__, __dir__ = lazy_exports(
             "open_regular open_text read_image read_regular read_text "
             "refuse_named_pipe write_output write_whole"
         ),
-        "storage.dotted": "DottedPath is_dotted lazy lazy_exports",
+        "storage.dotted": "DottedPath has_source is_dotted lazy lazy_exports",
         "storage.errors": (
             "AgentError AgentFault BudgetSpent ConfigurationError "
             "ConversationOver DatasetError DefinitionError DiskFault "

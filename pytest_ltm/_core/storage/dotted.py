@@ -64,14 +64,13 @@ class DottedPath:
                 "is not a dotted path; write it as 'package.module:name'", colon=""
             )
         module_name, colon, attributes = self.spec.partition(":")
-        top = module_name.partition(".")[0]
-        folder = base or pathlib.Path.cwd()
-        if self._import_top(folder, top) is None:
-            raise self._wrong(
-                f"there is no module {top!r}, neither installed nor in {str(folder)!r}."
-                f"{_module_hint(folder, top) or self.hint}"
-            )
         names = module_name.split(".")
+        folder = base or pathlib.Path.cwd()
+        if self._import_top(folder, names[0]) is None:
+            raise self._wrong(
+                f"there is no module {names[0]!r}, neither installed nor in {str(folder)!r}."
+                f"{_module_hint(folder, names[0]) or self.hint}"
+            )
         length = len(names)
         while (module := self._import(".".join(names[:length]))) is None:
             length -= 1
@@ -144,24 +143,30 @@ def _own_place(folder: pathlib.Path, name: str) -> list[str]:
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
-    if len(name) > 80:  # a system may not allow longer file names
-        return False
-    if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
+    if has_source(folder, name):
         return True
     # A folder without __init__.py is a package only if nothing else has the name.
-    return (folder / name).is_dir() and importlib.util.find_spec(name) is None
+    return folder / name in folder.glob("*") and importlib.util.find_spec(name) is None
+
+
+def has_source(folder: pathlib.Path, name: str) -> bool:
+    """Return whether a folder has a module, or a package with an `__init__.py`."""
+    if len(name) > 80:  # a system may not allow longer file names
+        return False
+    package = folder / name / "__init__.py"
+    return (folder / f"{name}.py").is_file() or package.is_file()
 
 
 def _module_hint(folder: pathlib.Path, name: str) -> str:
-    """Return a hint at a notebook, or a module with a similar name, in the folder."""
+    """Return a hint at the module in a parent folder, a notebook, or a similar name."""
+    paths = [*folder.glob("*"), *folder.glob("src/*")]
     # Looked up in a list: a system may refuse to be asked for a file of a long name.
-    if f"{name}.ipynb" in {path.name for path in folder.glob("*")}:
+    if f"{name}.ipynb" in [path.name for path in paths]:
         return f" {name}.ipynb is a notebook: save the bot's cells as {name}.py"
-    names: set[str] = set()
-    for place in (folder, folder / "src"):
-        for path in place.glob("*"):
-            if path.suffix == ".py" or path.is_dir():
-                names.add(path.stem)
+    for parent in folder.parents:
+        if has_source(parent, name):
+            return f" It is in {str(parent)!r}: run this there, or name that folder in PYTHONPATH."
+    names = {path.stem for path in paths if path.suffix == ".py" or path.is_dir()}
     return did_you_mean(name, filter(str.isidentifier, names))
 
 

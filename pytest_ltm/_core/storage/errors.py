@@ -242,9 +242,9 @@ def describe_error(error: BaseException) -> str:
     )
     # The first exception of a group: the group's own text only counts them.
     parts = getattr(error, "exceptions", None)
-    first = parts[0] if isinstance(parts, tuple) and parts else None
-    first = first if isinstance(first, BaseException) else None
-    within = "" if first is None else f" [{describe_error(first)}]"
+    within = ""
+    if isinstance(parts, tuple) and parts and isinstance(parts[0], BaseException):
+        within = f" [{describe_error(parts[0])}]"
     return f"{name}: {short}{within}" if short else f"{name}{within}"
 
 
@@ -283,9 +283,7 @@ def line_of_error(error: BaseException, ours: tuple[str, ...] = ()) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(("<frozen ", *ours))
     ]
-    installed = tuple(
-        {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
-    )
+    installed = tuple(map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
     project = [frame for frame in frames if not frame.filename.startswith(installed)]
     nearest = (project or frames)[-1:]
     return "".join(

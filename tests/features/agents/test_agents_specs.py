@@ -179,6 +179,18 @@ def test_a_missing_module_leaves_the_path_alone(project: Path) -> None:
     assert sys.path == before
 
 
+@pytest.mark.parametrize("spec", ["ltm_probe.bots:Bot", "ltm_probe", "lone:Bot"])
+def test_a_module_in_a_folder_above_is_named_with_a_way_to_run_it(
+    project: Path, spec: str
+) -> None:
+    (project / "lone.py").touch()
+    folder = project / "tests" / "memory"
+    folder.mkdir(parents=True)
+    text = unknown(spec, base=folder)
+    assert f"It is in {str(project)!r}: run this there" in text
+    assert text.endswith("or name that folder in PYTHONPATH.")
+
+
 def test_a_missing_submodule_is_told_with_the_file_of_its_package(
     project: Path,
 ) -> None:
