@@ -91,7 +91,7 @@ def test_partial_credit_fails_with_its_score_and_the_conversation(
     result.stdout.fnmatch_lines(
         [
             "test_it.py::test_a[[]bot_Bot-300-0-0[]] PARTIAL 0.50*",
-            "score 0.50, below 1.00: second thing",
+            "score 0.50, below 1.00: failed: second thing",
             "  passed  first thing",
             "  FAILED  second thing",
             "*you: *A speaks",
@@ -484,5 +484,5 @@ def test_a_failure_stands_at_the_line_of_its_test(project: Project) -> None:
         "\n\ndef test_a(ltm):\n    ltm.say('x')\n    ltm.check('nothing', not ltm.ask('?'))\n"
     )
     project.ltm("--tb=line").stdout.re_match_lines(
-        [r".*test_it\.py:3: BelowThreshold: score 0\.00, below 1\.00: nothing$"]
+        [r".*test_it\.py:3: BelowThreshold: score 0\.00, below 1\.00: failed: nothing$"]
     )

@@ -173,7 +173,7 @@ def score_checks(
     for score in scores:
         is_open = score.value < threshold <= score.upper
         parts.append(Check(score.reason, score.value >= threshold, is_open))
-    failed = [part.label for part in parts if not part.ok]
+    failed = [f"{part.state}: {part.label}" for part in parts if not part.ok]
     reason = "; ".join(failed) or f"all {len(parts)} checks passed"
     value = sum(check.ok for check in checks) + sum(score.value for score in scores)
     upper = sum(check.ok or check.open for check in checks) + sum(

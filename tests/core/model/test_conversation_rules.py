@@ -93,7 +93,7 @@ def test_an_assert_that_fails_before_the_first_question_is_a_failed_check() -> N
     verdict = talk({"a": fails}).endings["a/0"].verdict
     assert isinstance(verdict, Score)
     assert verdict.value == 0.0
-    assert verdict.reason.startswith("it did not say never")
+    assert verdict.reason.startswith("failed: it did not say never")
 
 
 def test_a_text_longer_than_the_span_is_not_played() -> None:

@@ -275,7 +275,7 @@ def test_who_noted_nothing_and_failed_nowhere_has_full_marks() -> None:
 
 def test_the_score_is_the_share_of_the_checks_passed() -> None:
     assert verdict(Sheet([PASSED, FAILED, PASSED, PASSED])) == Score(
-        0.75, "it is not so", checks=(PASSED, FAILED, PASSED, PASSED)
+        0.75, "failed: it is not so", checks=(PASSED, FAILED, PASSED, PASSED)
     )
 
 
@@ -283,7 +283,7 @@ def test_a_failed_assertion_is_one_more_failed_check() -> None:
     sheet = Sheet([PASSED])
     sheet.note_failed_assertion("assert 1 == 2")
     assert verdict(sheet) == Score(
-        0.5, "assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False))
+        0.5, "failed: assert 1 == 2", checks=(PASSED, Check("assert 1 == 2", ok=False))
     )
 
 
@@ -298,9 +298,17 @@ def test_no_score_excuses_an_assertion_that_failed_after_it() -> None:
     sheet.note_failed_assertion("assert 1 == 2")
     assert verdict(sheet) == Score(
         0.5,
-        "assert 1 == 2",
+        "failed: assert 1 == 2",
         checks=(Check("assert 1 == 2", ok=False), Check("all right", ok=True)),
     )
+
+
+def test_the_reason_says_of_each_check_that_does_not_hold_whether_it_failed_or_is_open() -> (
+    None
+):
+    checks = [PASSED, FAILED, Check("it is late", ok=False, open=True)]
+    score = verdict(Sheet(checks))
+    assert score.reason == "failed: it is not so; open: it is late"
 
 
 def test_a_watchers_verdict_alone_is_the_verdict() -> None:
@@ -310,7 +318,9 @@ def test_a_watchers_verdict_alone_is_the_verdict() -> None:
 
 def test_a_watchers_verdict_counts_as_one_check() -> None:
     assert verdict(Sheet([PASSED, PASSED]), Score(0.0, "quoted early")) == Score(
-        2 / 3, "quoted early", checks=(PASSED, PASSED, Check("quoted early", ok=False))
+        2 / 3,
+        "failed: quoted early",
+        checks=(PASSED, PASSED, Check("quoted early", ok=False)),
     )
 
 
@@ -318,7 +328,7 @@ def test_two_watchers_count_as_two_checks() -> None:
     both = verdict(Sheet(), Score(1.0, "in time"), Score(0.0, "too early"))
     assert both == Score(
         0.5,
-        "too early",
+        "failed: too early",
         checks=(Check("in time", ok=True), Check("too early", ok=False)),
     )
 

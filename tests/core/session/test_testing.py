@@ -62,7 +62,7 @@ def test_a_scenario_is_played_isolated_where_there_is_no_span() -> None:
     ending = run_scenario(remembers, agent, span=None)
     assert len(agent.heard) == 2
     assert isinstance(ending.verdict, Score)
-    assert ending.verdict.reason == "names the colour"
+    assert ending.verdict.reason == "failed: names the colour"
 
 
 def test_a_scenario_is_given_its_definition() -> None:

@@ -104,7 +104,7 @@ def test_a_wrong_argument_is_told_with_what_was_told_before() -> None:
     verdict = outcome(scenario, Booker("09:00"))
     assert verdict.value == 0.0
     assert verdict.reason.startswith(
-        "calls book_table(time='10:00'): called book_table(place=\"Rossi's\", time='09:00'); told "
+        "failed: calls book_table(time='10:00'): called book_table(place=\"Rossi's\", time='09:00'); told "
     )
     assert verdict.reason.endswith(f" tokens before: {TOLD}")
 
