@@ -12,6 +12,7 @@ from pytest_ltm.api.storage import load_packaged_yaml
 _TABLE: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_fields.yml")
 _ROLES: Mapping[str, Mapping[str, Any]] = _TABLE["roles"]
 _APART: frozenset[str] = frozenset(_TABLE["apart"])
+_PLAIN: frozenset[str] = frozenset(_TABLE["plain"])
 _ENTERED: frozenset[str] = frozenset(_TABLE["entered"])
 _VERDICTS: Mapping[str, float] = _TABLE["verdicts"]
 _DEPTH = 4
@@ -145,10 +146,10 @@ def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None
     if "answer" in words and not words.isdisjoint(_ROLES[role].get("answers", ())):
         return len(role_words)
     # a plain name, such as `text`, takes the meaning of the object around it
-    plain = words <= set(_TABLE["plain"]) or all(word.isdigit() for word in words)
-    for rank, word in enumerate(role_words):
-        if plain and word in around:
-            return rank + len(role_words)
+    if around and (words <= _PLAIN or all(word.isdigit() for word in words)):
+        for rank, word in enumerate(role_words):
+            if word in around:
+                return rank + len(role_words)
     return None
 
 

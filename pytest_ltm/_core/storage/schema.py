@@ -278,11 +278,11 @@ def load_yaml(path: str | Path) -> Field:
 
 
 def load_packaged_yaml(module: str, name: str) -> Any:
-    """Read a YAML file of the package next to a module (`__file__`), without checks."""
+    """Read a YAML file of the package beside or below a module (`__file__`), without checks."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(Path(module).with_name(name).read_bytes(), Loader=loader)  # noqa: S506 - it is a safe one
+    return yaml.load((Path(module).parent / name).read_bytes(), Loader=loader)  # noqa: S506 - it is a safe one
 
 
 def parse_yaml(text: str, where: str) -> Field:

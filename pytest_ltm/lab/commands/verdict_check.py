@@ -9,15 +9,19 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm import evaluators
+from pytest_ltm import evaluators, language
 from pytest_ltm.api.model import Score, evidence_snippet
-from pytest_ltm.api.storage import DatasetError, did_you_mean, lazy_pattern, load_yaml
+from pytest_ltm.api.storage import (
+    DatasetError,
+    did_you_mean,
+    lazy_pattern,
+    load_packaged_yaml,
+)
 from pytest_ltm.commands.arguments import add_flags, add_json
 from pytest_ltm.datasets.rows import read_json_rows, values_within
 from pytest_ltm.figures.statistics.totals import group_by
@@ -39,8 +43,8 @@ _FORMS: Mapping[str, Callable[[str], str]] = {
 @cache
 def dress_templates() -> Mapping[str, str]:
     """Return the templates by name."""
-    path = Path(str(files("pytest_ltm.language"))) / "dresses.yml"
-    return cast("Mapping[str, str]", load_yaml(path).value)
+    templates: Mapping[str, str] = load_packaged_yaml(language.__file__, "dresses.yml")
+    return templates
 
 
 def dress_up(

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm.api.storage import DatasetError, load_yaml
+from pytest_ltm.api.storage import DatasetError, load_packaged_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.numbers import ONES
 
@@ -145,7 +144,6 @@ def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
 # In place of a detail's question: the detail is a number of years, and the kind's
 # question asks for the year.
 SINCE = "since"
-_FOLDER = Path(__file__).parent / "texts"
 
 
 class Detail(Struct, frozen=True):
@@ -225,7 +223,7 @@ def brace_names(text: str) -> set[str]:
 @cache
 def load_texts(name: str) -> Any:
     """Load a file: `pools`, `personas` (names, cities ...), `talk` (sentences by purpose) or `prompts`."""
-    return load_yaml(_FOLDER / f"{name}.yml").value
+    return load_packaged_yaml(__file__, f"texts/{name}.yml")
 
 
 @cache

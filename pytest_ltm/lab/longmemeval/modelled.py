@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from functools import cache, partial
-from pathlib import Path
 from random import Random
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
 from pytest_ltm.api.model import content_stems
-from pytest_ltm.api.storage import load_yaml, pluralize
+from pytest_ltm.api.storage import load_packaged_yaml, pluralize
 from pytest_ltm.lab.author import (
     Model,
     Text,
@@ -116,9 +115,7 @@ def write_record(
 @cache
 def session_prompts() -> dict[str, str]:
     """Return the model's prompts by step, and words to fill in."""
-    texts: dict[str, str] = load_yaml(
-        Path(__file__).parent / "texts" / "prompts.yml"
-    ).value
+    texts: dict[str, str] = load_packaged_yaml(__file__, "texts/prompts.yml")
     return texts
 
 

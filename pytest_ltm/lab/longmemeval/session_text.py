@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache, lru_cache
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from pytest_ltm.api.model import TokenCounter, upper_first
-from pytest_ltm.api.storage import load_yaml
+from pytest_ltm.api.storage import load_packaged_yaml
 
 if TYPE_CHECKING:
     Count = Callable[[str], int]
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 # The areas of attributes: identity, habits, circumstances, events and possessions.
 FIELDS = ("person", "habits", "circumstances", "events", "things")
-_FOLDER = Path(__file__).parent / "texts"
 _Row = TypeVar("_Row")
 
 
@@ -191,7 +189,7 @@ def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
 
 
 def _read_texts(name: str) -> Any:
-    return load_yaml(_FOLDER / f"{name}.yml").value
+    return load_packaged_yaml(__file__, f"texts/{name}.yml")
 
 
 # --- Pieces of advice on one theme, and their forms in replies: points, plans,
