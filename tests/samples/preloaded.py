@@ -3,20 +3,24 @@
 pytester forgets the modules that a run imports, so modules imported here are imported
 only once. Half of a small run is pytest's inspection of its plugins, and a quarter the
 search for fixtures, so what is known of modules and classes of pytest and pytest-ltm is
-not looked for again.
+not looked for again. A quarter of an interrupted run is the search for the statements
+of its traceback, so each is found once.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+import warnings
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import pytest
 from _pytest import fixtures
+from _pytest._code import Source, code
 
 PRELOADED = (
     "filelock",
@@ -31,14 +35,11 @@ PRELOADED = (
     "pytest_ltm._core.session.startup",
     "pytest_ltm._core.session.collection",
     "pytest_ltm.testing",
-    "rouge_score.rouge_scorer",
     "tiktoken",
     "yaml",
 )
 for _name in PRELOADED:
-    if find_spec(_name.partition(".")[0]) and (
-        _name != "rouge_score.rouge_scorer" or find_spec("numpy")
-    ):
+    if find_spec(_name.partition(".")[0]):
         importlib.import_module(_name)
 
 
@@ -108,9 +109,33 @@ def parsing_once(
     return parse_or_know
 
 
+def finding_statements_once(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap pytest's search for the statement at a line, which parses the whole file, so that each is found once."""
+
+    @lru_cache(maxsize=8)  # the files of one traceback
+    def parse(text: str) -> ast.AST:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+
+    @cache
+    def range_in(text: str, line: int) -> tuple[int, int]:
+        _, start, end = find(line, Source(text), astnode=parse(text))
+        return start, end
+
+    def find_or_know(
+        line: int, source: Source, astnode: object = None
+    ) -> tuple[object, int, int]:
+        return astnode, *range_in("\n".join(source.lines), line)
+
+    return find_or_know
+
+
 if hasattr(fixtures, "FixtureFunctionDefinition"):  # since pytest 8.4
     Manager: Any = fixtures.FixtureManager
     Manager.pytest_plugin_registered = passing_over(Manager.pytest_plugin_registered)
 Plugins: Any = pytest.PytestPluginManager
 Plugins.parse_hookimpl_opts = parsing_once(Plugins.parse_hookimpl_opts)
 Plugins.parse_hookspec_opts = parsing_once(Plugins.parse_hookspec_opts)
+Code: Any = code
+Code.getstatementrange_ast = finding_statements_once(code.getstatementrange_ast)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
+import pytest
 from conftest import Project
 from locomo_files import talk, written
 from run_folders import latest_run
@@ -27,6 +30,13 @@ class Bot:
 def vectors(texts):
     return [[len(text), 1.0] for text in texts]
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def rouge_imported_once() -> None:
+    """Import the library outside the runs: what it imports cannot be imported twice."""
+    if find_spec("rouge_score"):
+        import_module("rouge_score.rouge_scorer")
 
 
 def test_events_and_dialogue_are_items_with_figures(project: Project) -> None:
