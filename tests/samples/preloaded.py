@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from _pytest import fixtures
 from _pytest._code import Source, code
+from _pytest._code.source import getstatementrange_ast
 
 PRELOADED = (
     "filelock",
@@ -138,4 +139,4 @@ Plugins: Any = pytest.PytestPluginManager
 Plugins.parse_hookimpl_opts = parsing_once(Plugins.parse_hookimpl_opts)
 Plugins.parse_hookspec_opts = parsing_once(Plugins.parse_hookspec_opts)
 Code: Any = code
-Code.getstatementrange_ast = finding_statements_once(code.getstatementrange_ast)
+Code.getstatementrange_ast = finding_statements_once(getstatementrange_ast)
