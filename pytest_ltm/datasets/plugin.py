@@ -34,10 +34,10 @@ def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
 def pytest_ltm_read_suite(path: Path, scenarios: Collection[str] | None) -> Suite:
     """Load the suite in a file, ours or a published configuration; checks the parameters in a user's file."""
     from pytest_ltm.api.scenarios import scenarios_folder
-    from pytest_ltm.datasets.suite_file import load_suite
+    from pytest_ltm.datasets.suite_file import load_built_in
 
     if path.parent == scenarios_folder():
-        return load_suite(path, scenarios)
+        return load_built_in(path, scenarios)
     from pytest_ltm.datasets.published import load_any_suite
     from pytest_ltm.datasets.suite_parameters import check_parameters
 
