@@ -175,48 +175,49 @@ and so does the telemetry of an imported CrewAI.
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Fail a test that leaves a thread, a child process or a listening port behind."""
-    threads, processes, sockets = (
-        set(threading.enumerate()),
-        child_processes(),
-        open_sockets(),
-    )
+    threads = set(threading.enumerate())
+    processes = child_processes()
+    sockets = open_sockets()
     yield
-    until = time.monotonic() + PATIENCE
-    while left := [
-        *(
-            f"thread {one.name}"
-            for one in threading.enumerate()
-            if one not in threads and one.name not in STAYING
-        ),
+    deadline = time.monotonic() + PATIENCE
+    while leftovers := [
+        *new_threads(threads),
         *(f"process {pid}" for pid in child_processes() - processes),
         *(f"port {port}" for port in ports(open_sockets() - sockets)),
     ]:
-        if time.monotonic() > until:
-            pytest.fail(f"left behind: {', '.join(left)}")
+        if time.monotonic() > deadline:
+            pytest.fail(f"left behind: {', '.join(leftovers)}")
         time.sleep(0.01)
+
+
+def new_threads(known: set[threading.Thread]) -> Iterator[str]:
+    """Yield a description of each thread that is not known and does not stay for good."""
+    for thread in threading.enumerate():
+        if thread not in known and thread.name not in STAYING:
+            yield f"thread {thread.name}"
 
 
 def child_processes() -> set[str]:
     """Return the ids of this process's children that have not been waited for; none on systems without /proc."""
-    found: set[str] = set()
-    for task in listed(f"{PROCESS}/task"):
+    pids: set[str] = set()
+    for task in entry_names(f"{PROCESS}/task"):
         with suppress(OSError):  # the thread has ended
-            found.update(Path(f"{PROCESS}/task/{task}/children").read_text().split())
-    return found
+            pids.update(Path(f"{PROCESS}/task/{task}/children").read_text().split())
+    return pids
 
 
 def open_sockets() -> set[tuple[int, int]]:
     """Return each open socket as its file descriptor and inode; none on systems without /proc."""
-    found: set[tuple[int, int]] = set()
-    for name in listed(f"{PROCESS}/fd"):
+    sockets: set[tuple[int, int]] = set()
+    for name in entry_names(f"{PROCESS}/fd"):
         with suppress(OSError):  # the listing's own descriptor is already closed
             status = os.fstat(int(name))
             if stat.S_ISSOCK(status.st_mode):
-                found.add((int(name), status.st_ino))
-    return found
+                sockets.add((int(name), status.st_ino))
+    return sockets
 
 
-def listed(folder: str) -> list[str]:
+def entry_names(folder: str) -> list[str]:
     """Return the names in a folder, or none if it is missing; called four times per test, and paths are slow."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         return [entry.name for entry in entries]
@@ -225,14 +226,11 @@ def listed(folder: str) -> list[str]:
 
 def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
     """Yield the ports of those sockets that are listening."""
-    for file, _ in sockets:
-        with (
-            suppress(OSError),
-            socket.socket(fileno=os.dup(file)) as one,
-        ):
-            # another thread may have closed it
-            if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                yield one.getsockname()[1]
+    for descriptor, _ in sockets:
+        # another thread may have closed it
+        with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as copy:
+            if copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                yield copy.getsockname()[1]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -281,11 +279,12 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow packaging tests first, and skip tests whose published data is missing."""
     items.sort(key=lambda item: item.get_closest_marker("packaging") is None)
-    if marked := [item for item in items if item.get_closest_marker("published")]:
+    published = [item for item in items if item.get_closest_marker("published")]
+    if published:
         from benchmark_data import ABSENT, DATA
 
         if not DATA.is_dir():
-            for item in marked:
+            for item in published:
                 item.add_marker(pytest.mark.skip(reason=ABSENT))
 
 

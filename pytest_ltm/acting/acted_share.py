@@ -8,5 +8,4 @@ from pytest_ltm.figures.statistics.totals import mean_or_none
 
 def acted_share(column: Column) -> float | None:
     """Return the mean share of passed checks on calls and files over examples; None without any."""
-    shares = [row.acted for row in column.rows]
-    return mean_or_none([share for share in shares if share is not None])
+    return mean_or_none(row.acted for row in column.rows)

@@ -225,7 +225,7 @@ def _words_anywhere(command: str) -> list[str]:
     # The system looks up a bare name in PATH, even if a file has the same name.
     if Path(program).name != program:
         program = str(Path(program).absolute())
-    return [program, *(_path_anywhere(word) for word in words)]
+    return [program, *map(_path_anywhere, words)]
 
 
 def _path_anywhere(word: str) -> str:

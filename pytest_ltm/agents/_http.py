@@ -67,7 +67,7 @@ class JsonPath(Struct, frozen=True):
             else:
                 where = f"at {'.'.join(steps)!r} there is" if steps else "there is"
                 if isinstance(value, dict):
-                    names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
+                    names = ", ".join(sorted(map(repr, value))[:_NAMES])
                     raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
                 kind = _KINDS.get(type(value), "number")
                 if isinstance(value, list):

@@ -89,7 +89,7 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
             objects[name] = value
     if not classes and not objects:
         return [name for name, value in values.items() if framework_of(value)]
-    object_classes = {type(value) for value in objects.values()}
+    object_classes = set(map(type, objects.values()))
     class_names = []
     for name, kind in classes.items():
         with contextlib.suppress(TypeError, ValueError):

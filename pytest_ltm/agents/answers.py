@@ -119,7 +119,7 @@ def check_usage(value: Any, refuse: Refuse) -> Usage:
     if inherits(value, Usage):
         names = ("input_tokens", "output_tokens", "cached_tokens", "calls")
         counts = {name: exact_scalar(getattr(value, name)) for name in names}
-        if all(is_count(count) for count in counts.values()):
+        if all(map(is_count, counts.values())):
             return Usage(**counts, estimated=value.estimated is True)  # type: ignore[arg-type]
     raise refuse(f"reported {shown(value)} as usage; it is a Usage of whole numbers")
 

@@ -39,6 +39,7 @@ from pytest_ltm.api.model import (
     TakesTurns,
     Tools,
     Usage,
+    escape_surrogates,
     token_counter,
     usage_of,
 )
@@ -355,7 +356,7 @@ class ChatAgent(TakesTurns):
         self._history.add(
             message,
             self._history.size_of(message),
-            providers.escape_surrogates(self._context.reading(reply)),
+            escape_surrogates(self._context.reading(reply)),
         )
         self._fit(0)
         self._previous_time = self._time
@@ -411,7 +412,7 @@ class ChatAgent(TakesTurns):
 
     def _stamp(self, message: str) -> str:
         return stamp_message(
-            providers.escape_surrogates(message), self._time, self._previous_time
+            escape_surrogates(message), self._time, self._previous_time
         )
 
     def _prompt(self, size: int) -> int:

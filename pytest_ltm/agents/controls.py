@@ -245,7 +245,7 @@ def make_cost(argument: str) -> AgentSource:
     Raises AgentError for anything else.
     """
     try:
-        dollars_in, dollars_out = (float(part) for part in argument.split("/"))
+        dollars_in, dollars_out = map(float, argument.split("/"))
     except ValueError:
         dollars_in = dollars_out = -1.0
     if not (0 <= dollars_in < math.inf and 0 <= dollars_out < math.inf):

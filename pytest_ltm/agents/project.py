@@ -145,7 +145,7 @@ class Project(Struct, frozen=True):
             parts = list(path.relative_to(folder).with_suffix("").parts)
             parts = parts[1:] if parts[0] == "src" else parts
             parts = parts[:-1] if parts[-1] == "__init__" else parts
-            if not parts or not all(part.isidentifier() for part in parts):
+            if not parts or not all(map(str.isidentifier, parts)):
                 continue
             try:
                 text = read_text(path)

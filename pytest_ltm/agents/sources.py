@@ -535,7 +535,7 @@ def _single_conversation_refusal(spec: str, kind: str) -> str:
 
 
 def _quote_names(names: list[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+    return ", ".join(map(repr, names))
 
 
 # --- Shared by agents in front of processes, servers and other agents.

@@ -80,7 +80,6 @@ if TYPE_CHECKING:
         ended_early,
         lost_examples,
         misjudged_checks,
-        node_label,
         outcome_of,
         read_results,
         span_place,
@@ -234,7 +233,6 @@ __all__ = [
     "lost_examples",
     "misjudged_checks",
     "newest_first",
-    "node_label",
     "outcome_of",
     "own_version",
     "read_price",
@@ -280,7 +278,7 @@ __getattr__, __dir__ = lazy_exports(
             "IMPORTED ISOLATED NeedleRef Outcome PASSED PUBLISHED_GRADE "
             "Pace Precheck QuestionResult RunResult ScenarioResult "
             "UNMEASURABLE WHOLE at_span ended_early lost_examples "
-            "misjudged_checks node_label outcome_of read_results "
+            "misjudged_checks outcome_of read_results "
             "span_place why_unmeasured write_results"
         ),
         "journal.retrieval": "recall_at",

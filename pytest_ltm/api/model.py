@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Usage,
         add_mishaps,
         check_operations,
+        escape_surrogates,
         memory_operation,
         operation_rows,
         usage_of,
@@ -230,6 +231,7 @@ __all__ = [
     "content_of",
     "content_stems",
     "count_option",
+    "escape_surrogates",
     "evidence_snippet",
     "has_phrase",
     "has_value",
@@ -275,6 +277,7 @@ __getattr__, __dir__ = lazy_exports(
             "SAVES_REFERENCE SEES_CLOCK SeparatesUsers Settles "
             "ShowsContext ShowsRetrieval ShowsWrites Stateless TakesTools "
             "TakesTurns TimeAware Usage add_mishaps check_operations "
+            "escape_surrogates "
             "memory_operation operation_rows usage_of"
         ),
         "model.filler": "Filler FillerExchange PastExchange is_cut split_by_tokens",

@@ -123,7 +123,7 @@ def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]
 def _as_store(spec: str) -> str:
     """Return a spec; a bare dotted path names a class of stores."""
     module, _, name = spec.partition(":")
-    is_dotted = all(part.isidentifier() for part in module.split("."))
+    is_dotted = all(map(str.isidentifier, module.split(".")))
     if is_dotted and name[:1].isupper():
         return f"store:{spec}"
     return spec

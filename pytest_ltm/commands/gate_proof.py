@@ -134,7 +134,7 @@ class GateProof:
             None,
         )
         verdict = lines[-1:] if first is None else lines[first : first + 2]
-        text = " ".join(line.strip() for line in verdict)
+        text = " ".join(map(str.strip, verdict))
         return process.returncode == _BREACHED, text
 
     def _pytest(

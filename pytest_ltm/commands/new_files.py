@@ -26,7 +26,7 @@ class NewFiles:
         paths = list(paths)
         existing = [path for path in paths if path.is_symlink() or path.exists()]
         if existing:
-            names = ", ".join(self._short_name(path) for path in existing)
+            names = ", ".join(map(self._short_name, existing))
             raise ConfigurationError(
                 f"already exists: {names}. No file is overwritten. Move them, or name another folder: "
                 "ltm init FOLDER"

@@ -144,7 +144,7 @@ def read_code_prompts(path: Path, kinds: Collection[str]) -> CodePrompts:
 
 
 def _limit_of(parameters: Mapping[str, Any]) -> int:
-    limits = (parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    limits = map(parameters.get, ("max_tokens", "max_completion_tokens"))
     return next((limit for limit in limits if isinstance(limit, int)), 0)
 
 

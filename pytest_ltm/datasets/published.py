@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ltm.api.journal import node_label
 from pytest_ltm.api.scenarios import (
     Ask,
     Definition,
@@ -21,6 +20,7 @@ from pytest_ltm.api.scenarios import (
     SuiteEntry,
     Wait,
     built_in,
+    label_of,
     natural_sort_key,
     read_definition,
     read_json,
@@ -350,7 +350,7 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
                     f"{folder}: more than one folder holds the scenario {name!r}; keep one of them."
                 )
             for file in files:
-                label = node_label(file.name.removesuffix(ENDING))
+                label = label_of(file.name.removesuffix(ENDING))
                 first_file = paths.setdefault(name, {}).setdefault(label, file)
                 if first_file is not file:
                     cure = "Give one of them another name"

@@ -165,7 +165,7 @@ class PicksOption(Ruled, Struct, frozen=True):
                 picked = self._settled(answer)
             return self.score_proven(picked, str(self.expected), answer)
         numbers = set(map(_whole_number, RE.digits.findall(casefold_plain(answer))))
-        options_text = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
+        options_text = ", ".join(sorted(map(str, numbers))[:6]) or "none"
         ok = numbers == {self.expected}
         return self.score(
             ok,

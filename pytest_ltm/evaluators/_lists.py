@@ -93,7 +93,7 @@ class ListsItems(Ruled, Struct, frozen=True):
         )
         totals: dict[str, Item] = {}
         for name, quantity in _read_items(text, names):
-            key = " ".join(word_stem(word) for word in plain_words(name))
+            key = " ".join(map(word_stem, plain_words(name)))
             totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
         items = [item for item in totals.values() if item[1] > 0]
         counts = self._expected_among(items)

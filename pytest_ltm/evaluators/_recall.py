@@ -454,7 +454,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
 
     def _strengths(self, text: str) -> list[float]:
         """Return how strongly a text matches the joke, then each of the others."""
-        texts = frozenset(word_stem(word) for word in plain_words(text))
+        texts = frozenset(map(word_stem, plain_words(text)))
         jokes = (self.joke, *self.others)
         strengths: list[float] = []
         for joke in jokes:
@@ -494,7 +494,7 @@ def _joke_strength(
     """
     if has_phrase(space_delimited(answer), joke):
         return _LITERAL
-    shared = frozenset[str]().union(*(content_stems(rival) for rival in rivals), _TALK)
+    shared = frozenset[str]().union(*map(content_stems, rivals), _TALK)
     own_stems = content_stems(joke) - shared
     hits = len(own_stems & texts)
     # retelling a joke drops more than half of its words
@@ -534,7 +534,7 @@ _ARTICLES = {"a", "an", "the"}
 def _may_paraphrase(sentence: str) -> bool:
     """Return whether a sentence is not an excuse, and says more than that there was a joke."""
     stems = content_stems(sentence) - _TALK - _IDLE
-    if all(stem.isdigit() for stem in stems) or refuses_answer(sentence):
+    if all(map(str.isdigit, stems)) or refuses_answer(sentence):
         return False
     return not RE.courtesies.search(" ".join(plain_words(sentence)))
 

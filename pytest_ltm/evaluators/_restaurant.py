@@ -94,7 +94,7 @@ class Menu(Struct, frozen=True, dict=True):
     @cached_property
     def items(self) -> tuple[Dish, ...]:
         """The dishes in the form in which replies are searched for them."""
-        return tuple(Dish.parse_dish(name) for name in self.dishes)
+        return tuple(map(Dish.parse_dish, self.dishes))
 
     @cached_property
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
@@ -844,7 +844,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             # the menu that it means
             wanted_words = fancied_words | item_words
             drinks = map(plain_words, self.menu.drinks)
-            is_meant = any(wanted_words.issubset(drink_words) for drink_words in drinks)
+            is_meant = any(map(wanted_words.issubset, drinks))
             if not (
                 fancied_words <= item_words
                 or (is_meant and fancied_words <= reply_words)

@@ -73,7 +73,7 @@ class MixedFiller:
         )
         self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
         self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
-        self._reply = max(counter.count(reply) for reply in REPLIES)
+        self._reply = max(map(counter.count, REPLIES))
         self._frames = {}
         for frame in FRAMES:
             self._frames[frame] = sum(counter.count(part.strip()) for part in frame)

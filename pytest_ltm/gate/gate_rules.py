@@ -224,8 +224,7 @@ def gate_metric(name: str) -> GateMetric | None:
         words = f"the share of needles {among} retrieved texts"
 
         def mean_recall(rows: Rows) -> float | None:
-            recalls = [recall_at(row.questions, first) for row in rows]
-            return mean_or_none([recall for recall in recalls if recall is not None])
+            return mean_or_none(recall_at(row.questions, first) for row in rows)
 
         return GateMetric(
             name, "share", words, words, against=False, of_rows=mean_recall
@@ -405,7 +404,7 @@ def parse_collapses(text: str) -> float:
 
 def _parse_rule(text: str, *, against: bool) -> Rule:
     # the last colon precedes the limit: a scope has one of its own
-    head, colon, limit = (part.strip() for part in text.rpartition(":"))
+    head, colon, limit = map(str.strip, text.rpartition(":"))
     if not colon and gate_metric(limit):
         raise ConfigurationError(
             f"{text!r} names no limit. Write it as '{limit}:LIMIT'"
@@ -451,7 +450,7 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
 
 
 def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
-    kind, colon, scope_name = (part.strip() for part in head.partition(":"))
+    kind, colon, scope_name = map(str.strip, head.partition(":"))
     if not colon:
         return Scope(), head
     # the last dot: names may contain others, such as those of scenarios qualified by

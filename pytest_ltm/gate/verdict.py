@@ -123,7 +123,7 @@ def decide_gate(
     for rule in rules:
         findings += _check_rule(rule, run, places, changes, allow_blind=allow_blind)
     findings += _check_trials(run)
-    if not any(_allows_errors(rule) for rule in rules):
+    if not any(map(_allows_errors, rules)):
         findings += _find_errors(places)
     reason = why_unmeasured(run) or lost_too
     if not reason and changes and any(rule.against for rule in rules):

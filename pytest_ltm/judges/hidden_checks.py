@@ -297,7 +297,7 @@ def _nearest_others(
 
 def _shape_of(value: str) -> tuple[bool, bool, int]:
     """Return whether a value has digits and names, and its number of words, up to three."""
-    has_figures = any(sign.isdigit() for sign in value)
+    has_figures = any(map(str.isdigit, value))
     has_names = any(word[:1].isupper() for word in value.split())
     return has_figures, has_names, min(len(value.split()), 3)
 

@@ -416,7 +416,7 @@ def _parse_answers(
                 f"{leaf.path[-1]} is {show_value(leaf.value)}, not a text"
             )
         model = model_of(leaf) or _text(row, _NAMES["system"])
-        f1s = (row.get(name) for name in (f"{model}_f1", *_NAMES["f1"]))
+        f1s = map(row.get, (f"{model}_f1", *_NAMES["f1"]))
         yield PublishedAnswer(
             where=where,
             agent=model,

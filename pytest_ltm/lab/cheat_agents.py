@@ -337,7 +337,7 @@ def form_of(text: str) -> frozenset[str]:
 
 
 def _words(text: str) -> set[str]:
-    return {word.lower() for word in _LETTERS.findall(text)}
+    return set(map(str.lower, _LETTERS.findall(text)))
 
 
 def learn_tree(samples: Sequence[FormSample]) -> FormTree:

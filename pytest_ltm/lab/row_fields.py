@@ -146,7 +146,7 @@ def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None
     if "answer" in words and not words.isdisjoint(_ROLES[role].get("answers", ())):
         return len(role_words)
     # a plain name, such as `text`, takes the meaning of the object around it
-    if around and (words <= _PLAIN or all(word.isdigit() for word in words)):
+    if around and (words <= _PLAIN or all(map(str.isdigit, words))):
         for rank, word in enumerate(role_words):
             if word in around:
                 return rank + len(role_words)

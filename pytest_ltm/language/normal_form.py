@@ -212,7 +212,7 @@ def _reports_status(line: str) -> bool:
     words = " ".join(RE.word.findall(line.lower())).replace("'", "").split()
     return (
         any(map(RE.counted.match, words))
-        and any(character.isdigit() for character in line)
+        and any(map(str.isdigit, line))
         and all(map(RE.status_word.fullmatch, words))
     )
 

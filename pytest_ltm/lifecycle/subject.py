@@ -433,7 +433,7 @@ def _hit_of(record: Any) -> Hit:
 
 def _says_past(record: Mapping[str, Any]) -> bool:
     """Return whether a record's own fields mark it as outdated."""
-    ends = any(record.get(name) for name in ("valid_to", "invalid_at", "expired_at"))
+    ends = any(map(record.get, ("valid_to", "invalid_at", "expired_at")))
     state = str(record.get("status", record.get("state", ""))).casefold()
     is_closed = record.get("current") is False or record.get("active") is False
     return ends or is_closed or state in {"superseded", "retracted", "inactive", "past"}
@@ -465,7 +465,7 @@ def hits_by_kind(exported: Any) -> dict[str, list[Hit]]:
 
 def _has_text(record: Any) -> bool:
     if isinstance(record, Mapping):
-        return any(record.get(key) for key in TEXT_FIELDS)
+        return any(map(record.get, TEXT_FIELDS))
     return isinstance(record, str)
 
 

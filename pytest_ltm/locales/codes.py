@@ -28,7 +28,7 @@ def split_languages(choice: str) -> tuple[str, str]:
 
 def parse_language_list(text: str) -> tuple[str, ...]:
     """Return the languages in a list such as `de,en:de`; ConfigurationError for an invalid one."""
-    choices = tuple(part.strip() for part in text.split(","))
+    choices = tuple(map(str.strip, text.split(",")))
     for place, choice in enumerate(choices):
         for code in split_languages(choice):
             check_code(code)

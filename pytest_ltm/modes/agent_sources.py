@@ -187,7 +187,7 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
     """Return the agents named by the command line, else by the ini value `ltm_agents`; UsageError for equal labels."""
     named_agents = _named_agents(config)
     specs = config.getoption("ltm_agent")
-    if not all(spec.strip() for spec in specs):
+    if not all(map(str.strip, specs)):
         raise pytest.UsageError(
             "--ltm-agent: no agent is given. Name one, as in --ltm-agent=full"
         )
@@ -220,7 +220,7 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
 def _named_agents(config: pytest.Config) -> dict[str, str]:
     specs: dict[str, str] = {}
     for line in config.getini("ltm_agents"):
-        name, equals, spec = (part.strip() for part in line.partition("="))
+        name, equals, spec = map(str.strip, line.partition("="))
         if not (name and equals and spec):
             raise pytest.UsageError(
                 f"ini value ltm_agents: {line!r} is not 'name = spec'"

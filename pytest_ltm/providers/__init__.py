@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Reception,
         ToolCall,
         Used,
-        escape_surrogates,
         no_answer,
         response_of,
     )
@@ -56,7 +55,6 @@ __all__ = [
     "ServiceEndpoint",
     "ToolCall",
     "Used",
-    "escape_surrogates",
     "key_names",
     "list_price",
     "model_forms",
@@ -75,7 +73,7 @@ __getattr__, __dir__ = lazy_exports(
     "pytest_ltm.providers",
     {
         "chat_model": "PARAMETERS ModelSpec ServiceEndpoint",
-        "chat_responses": "ModelResponse Reception ToolCall Used escape_surrogates no_answer response_of",
+        "chat_responses": "ModelResponse Reception ToolCall Used no_answer response_of",
         "completions": "Completions ContextOverflow Message",
         "models": "LISTED key_names list_price open_model read_model",
         "provider": "Provider",

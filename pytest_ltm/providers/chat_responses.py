@@ -13,6 +13,7 @@ from pytest_ltm.api.model import (
     Account,
     Outcome,
     account_of,
+    escape_surrogates,
     name_end,
     sort_end,
 )
@@ -70,13 +71,6 @@ class ModelResponse(Struct, frozen=True):
     def was_cut(self) -> bool:
         """Whether it ended at the response limit."""
         return self.account == "cut"
-
-
-def escape_surrogates(text: str) -> str:
-    """Return the text with lone surrogates escaped, which UTF-8 cannot encode."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def received(text: object) -> str:

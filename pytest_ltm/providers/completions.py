@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ltm.api.calls import UNTAKEN
-from pytest_ltm.api.model import SPOKEN
+from pytest_ltm.api.model import SPOKEN, escape_surrogates
 from pytest_ltm.api.storage import (
     AgentFault,
     TransientFault,
@@ -25,7 +25,6 @@ from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
     Used,
-    escape_surrogates,
     no_answer,
     read_vectors,
     received,

@@ -170,7 +170,7 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
     if len(columns) == 1:
         # A single span does not show how memory fades with distance.
         return _placed_share(columns[0])
-    best = max(_lead(column) for column in remembering)
+    best = max(map(_lead, remembering))
     # An agent remembers up to the span where it keeps this share of its best lead over
     # guessing.
     reached = 0

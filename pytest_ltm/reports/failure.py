@@ -72,7 +72,7 @@ def failure_text(
         if result.span is not None:
             line += "   (whole conversation: another -k would change it)"
         lines.append(line)
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(map(str.rstrip, lines))
 
 
 def _shown_exchanges(

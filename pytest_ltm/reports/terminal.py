@@ -243,8 +243,8 @@ def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[
     """Return a line per agent and span, and the notes."""
     texts = [
         *leading_sentences(run),
-        *[_quiet_line(column) for column in columns],
-        *[quiet_line(metric) for metric in agent_metrics(run)],
+        *map(_quiet_line, columns),
+        *map(quiet_line, agent_metrics(run)),
     ]
     return wrap_texts(texts, width, "  ") + _note_lines(_conversation_notes(run), width)
 
@@ -507,7 +507,7 @@ def _note_lines(notes: Iterable[str], width: int) -> list[str]:
 
 def _conversation_notes(run: RunResult) -> list[str]:
     """Return the notes on conversations, each once, prefixed with the agent and span it applies to."""
-    told_above = {ended_early(reason) for reason in reasons_told(run)}
+    told_above = set(map(ended_early, reasons_told(run)))
     trials: dict[tuple[str, str, str], list[str]] = {}
     conversations: Counter[tuple[str, str]] = Counter()
     for conversation in run.conversations:

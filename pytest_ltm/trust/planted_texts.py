@@ -59,7 +59,7 @@ def run_findings(result: RunResult) -> list[PoisonFinding]:
 
     Texts missing from the plan are skipped.
     """
-    if not any(is_poison(row) for row in result.scenarios):
+    if not any(map(is_poison, result.scenarios)):
         return []
     folders, _ = results_in(Path(result.folder))
     return list(chain.from_iterable(map(folder_findings, folders)))

@@ -110,11 +110,7 @@ class ModelledUser:
         self._send = send
         self._heard = heard
         self._said: list[str] = []
-        if (
-            not goal.strip()
-            or not all(plain_words(fact) for fact in self.facts)
-            or turns < 1
-        ):
+        if not goal.strip() or not all(map(plain_words, self.facts)) or turns < 1:
             raise ScenarioError(
                 f"ltm.user({goal!r}, facts={self.facts!r}, turns={turns!r}): give a goal, facts of at least one word, "
                 "and at least one turn"

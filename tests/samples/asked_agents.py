@@ -23,20 +23,20 @@ HALF = Usage(output_tokens=1.5)  # type: ignore[arg-type]  # likewise
 NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)
 
 
-def speaker(given: Any, timeout: float | None = None, **settings: Any) -> Any:
+def speaker(agent: Any, timeout: float | None = None, **settings: Any) -> Any:
     return AgentCaller(
-        agent_source(given, spec="x:y").make(), timeout=timeout, **settings
+        agent_source(agent, spec="x:y").make(), timeout=timeout, **settings
     )
 
 
-def ask(given: Any, message: str = "a", timeout: float | None = None) -> Any:
-    with closing(speaker(given, timeout)) as one:
-        return one.ask(message)
+def ask(agent: Any, message: str = "a", timeout: float | None = None) -> Any:
+    with closing(speaker(agent, timeout)) as caller:
+        return caller.ask(message)
 
 
-def fault(given: Any, timeout: float | None = None) -> Any:
+def fault(agent: Any, timeout: float | None = None) -> Any:
     with pytest.raises(AgentFault) as caught:
-        ask(given, timeout=timeout)
+        ask(agent, timeout=timeout)
     assert "\n" not in str(caught.value)
     return caught.value
 

@@ -69,7 +69,9 @@ def conversation_of(
     factory = ConversationFactory(
         plan=plan, seed=0, clock=clock, counter=TokenCounter("len", len), filler=Dots()
     )
-    bodies = [ByHand(scenarios[one.scenario], clock, endings) for one in plan.examples]
+    bodies = [
+        ByHand(scenarios[example.scenario], clock, endings) for example in plan.examples
+    ]
     port = factory.recorded_port(journal, factory.live_port(lambda: speaker, Timings()))
     return factory.open(bodies, factory.agenda(), port, journal), endings
 

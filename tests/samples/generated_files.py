@@ -57,78 +57,78 @@ def locomo_faults(sample: Row) -> Iterator[str]:
                 talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y"
             )
             yield from (f"{turn['dia_id']}: {fault}" for fault in faults(turn["text"]))
-        for one, other in pairwise(session):
-            again = set(_sentences(one["text"])) & set(_sentences(other["text"]))
-            yield from (
-                f"{other['dia_id']}: says again what was just said: {each!r}"
-                for each in again
-            )
+        for turn, next_turn in pairwise(session):
+            repeated = {*_sentences(turn["text"])} & {*_sentences(next_turn["text"])}
+            for sentence in repeated:
+                yield f"{next_turn['dia_id']}: says again what was just said: {sentence!r}"
     yield from _out_of_order(list(dates.values()))
-    for number, asked in enumerate(sample["qa"]):
-        yield from (
-            f"question {number}: {fault}" for fault in _asked(asked, turns, dates)
-        )
+    for number, question in enumerate(sample["qa"]):
+        for fault in _question_faults(question, turns, dates):
+            yield f"question {number}: {fault}"
 
 
-def _asked(
-    asked: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]
+def _question_faults(
+    question: Row, turns: Mapping[str, Row], dates: Mapping[str, datetime]
 ) -> Iterator[str]:
-    yield from faults(asked["question"])
-    lost = [name for name in asked["evidence"] if name not in turns]
-    if lost or not asked["evidence"]:
-        yield f"evidence that is not there: {lost}"
+    yield from faults(question["question"])
+    missing = [name for name in question["evidence"] if name not in turns]
+    if missing or not question["evidence"]:
+        yield f"evidence that is not there: {missing}"
         return
-    cited = [turns[name] for name in asked["evidence"]]
-    if asked["category"] == 5:
-        yield from _answerable(asked, cited, turns)
-    elif asked["category"] == 4:
-        told = " ".join(
+    cited = [turns[name] for name in question["evidence"]]
+    answer = str(question.get("answer"))
+    if question["category"] == 5:
+        yield from _answerable(question, cited, turns)
+    elif question["category"] == 4:
+        evidence = " ".join(
             f"{turn['text']} {turn.get('blip_caption', '')}" for turn in cited
         ).lower()
-        if str(asked["answer"]).lower().replace("their ", "my ") not in told.replace(
-            "their ", "my "
-        ):
-            yield f"the evidence does not say {asked['answer']!r}: {told!r}"
-    elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
-        meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
+        own_answer = answer.lower().replace("their ", "my ")
+        if own_answer not in evidence.replace("their ", "my "):
+            yield f"the evidence does not say {answer!r}: {evidence!r}"
+    elif question["category"] == 2 and len(cited) == 1:
+        text = cited[0]["text"]
+        if "month" in text:
+            return
+        possible = _dates_in(text, dates[cited[0]["dia_id"]].date())
         # "on 16 March" in one event, "last Tuesday" in another
-        day = str(asked["answer"]).rpartition(" ")[0]
-        said = bool(day) and day in cited[0]["text"]
-        if meant and asked["answer"] not in meant and not said:
-            yield f"the evidence means {meant}, the answer is {asked['answer']!r}"
+        day = answer.rpartition(" ")[0]
+        is_literal = bool(day) and day in text
+        if possible and question["answer"] not in possible and not is_literal:
+            yield f"the evidence means {possible}, the answer is {answer!r}"
 
 
 def _answerable(
-    asked: Row, cited: Sequence[Row], turns: Mapping[str, Row]
+    question: Row, cited: Sequence[Row], turns: Mapping[str, Row]
 ) -> Iterator[str]:
     """Yield why an adversarial question can be answered after all: its subject states everything asked about."""
-    if "answer" in asked or not asked["adversarial_answer"]:
+    if "answer" in question or not question["adversarial_answer"]:
         yield "an adversarial question has an answer, or suggests none"
     people = {turn["speaker"] for turn in turns.values()}
-    about = next(name for name in people if name in asked["question"])
-    subject = _content(asked["question"]) - {about.lower()}
+    person = next(name for name in people if name in question["question"])
+    subject = _content(question["question"]) - {person.lower()}
     for turn in turns.values():
-        said = " ".join(
+        statements = " ".join(
             sentence
             for sentence in _sentences(turn["text"])
             if not sentence.endswith("?")
         )
         if (
-            turn["speaker"] == about
+            turn["speaker"] == person
             and turn["speaker"] != cited[0]["speaker"]
-            and subject <= _content(said)
+            and subject <= _content(statements)
         ):
-            yield f"{about} speaks of it: {turn['text']!r}"
+            yield f"{person} speaks of it: {turn['text']!r}"
 
 
 def longmemeval_faults(record: Row) -> Iterator[str]:
     """Yield the defects of a generated LongMemEval record."""
-    names, told = record["haystack_session_ids"], record["haystack_sessions"]
-    if not len(names) == len(told) == len(record["haystack_dates"]):
+    names, sessions = record["haystack_session_ids"], record["haystack_sessions"]
+    if not len(names) == len(sessions) == len(record["haystack_dates"]):
         yield "parallel lists of different length"
-    if len(set(names)) != len(names) or len({str(session) for session in told}) != len(
-        told
-    ):
+    if len(set(names)) != len(names) or len(
+        {str(session) for session in sessions}
+    ) != len(sessions):
         yield "a session is there twice"
     dates = [
         datetime.strptime(when, "%Y/%m/%d (%a) %H:%M")  # noqa: DTZ007
@@ -138,7 +138,7 @@ def longmemeval_faults(record: Row) -> Iterator[str]:
         [*dates, datetime.strptime(record["question_date"], "%Y/%m/%d (%a) %H:%M")]  # noqa: DTZ007
     )
     yield from faults(record["question"])
-    for name, session in zip(names, told, strict=True):
+    for name, session in zip(names, sessions, strict=True):
         yield from (
             f"{name}: {fault}"
             for turn in session
@@ -146,13 +146,13 @@ def longmemeval_faults(record: Row) -> Iterator[str]:
         )
     if lost := set(record["answer_session_ids"]) - set(names):
         yield f"evidence that is not there: {lost}"
-    yield from _evidence(record, dict(zip(names, told, strict=True)))
+    yield from _evidence(record, dict(zip(names, sessions, strict=True)))
 
 
-def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+def _evidence(record: Row, sessions: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     cited = {
         name: session
-        for name, session in told.items()
+        for name, session in sessions.items()
         if name in record["answer_session_ids"]
     }
     marked = [
@@ -165,7 +165,7 @@ def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         asked = _content(record["question"])
         yield from (
             f"what is asked about is said: {text!r}"
-            for text in _users(told)
+            for text in _users(sessions)
             if asked <= _content(text)
         )
         return
@@ -179,7 +179,7 @@ def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     }
     if direct and gold not in " ".join(marked).lower():
         yield f"no marked turn says {gold!r}: {marked}"
-    fillers = {name: session for name, session in told.items() if name not in cited}
+    fillers = {name: session for name, session in sessions.items() if name not in cited}
     asked = _content(record["question"])
     for text in _users(fillers):
         statements = {
@@ -192,19 +192,19 @@ def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         )
 
 
-def _users(told: Mapping[str, Sequence[Row]]) -> list[str]:
+def _users(sessions: Mapping[str, Sequence[Row]]) -> list[str]:
     return [
         turn["content"]
-        for session in told.values()
+        for session in sessions.values()
         for turn in session
         if turn["role"] == "user"
     ]
 
 
 def _out_of_order(dates: Sequence[datetime]) -> Iterator[str]:
-    yield from (
-        f"{other} comes after {one}" for one, other in pairwise(dates) if one > other
-    )
+    for earlier, later in pairwise(dates):
+        if earlier > later:
+            yield f"{later} comes after {earlier}"
 
 
 def _sentences(text: str) -> list[str]:

@@ -70,16 +70,16 @@ def fault(number: int = 0, text: str = "boom", **more: Any) -> events.Fault:
 
 
 def judge(
-    example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **said: Any
+    example: str = "a/0", prompt: str = "sha256:3", vote: int = 0, **reply: Any
 ) -> events.JudgeAsked:
-    """Return a judge call with the reply "yes", unless `said` gives another."""
+    """Return a judge call with the reply "yes", unless `reply` gives another."""
     return events.JudgeAsked(
         example=example,
         name="answer",
         version=1,
         prompt=prompt,
         vote=vote,
-        **(said or {"reply": "yes"}),
+        **(reply or {"reply": "yes"}),
     )
 
 
@@ -92,11 +92,14 @@ def verdict(
     )
 
 
-def sealed(*said: events.Event | str) -> list[str]:
+def sealed(*entries: events.Event | str) -> list[str]:
     """Return sealed journal lines from events, or from lines that lack only their checksums."""
     chain = Chain()
-    lines = [one if isinstance(one, str) else events.encode_event(one) for one in said]
-    return [chain.seal_line(line) if line.endswith("}\n") else line for line in lines]
+    lines = []
+    for entry in entries:
+        line = entry if isinstance(entry, str) else events.encode_event(entry)
+        lines.append(chain.seal_line(line) if line.endswith("}\n") else line)
+    return lines
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
@@ -116,7 +119,8 @@ def opened(text: str) -> list[events.Event]:
     ]
 
 
-def write(path: Path, *said: events.Event | str, torn: str = "") -> Path:
+def write(path: Path, *entries: events.Event | str, torn: str = "") -> Path:
     """Write a journal of events, or of literal lines, and return its path."""
-    path.write_bytes(("".join(sealed(*said)) + torn).encode("utf-8", "surrogateescape"))
+    text = "".join(sealed(*entries)) + torn
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     return path

@@ -31,9 +31,8 @@ def disagreements(
 
 def _value(evaluator: Callable[..., Any], row: dict[str, Any]) -> float | None:
     """Return an evaluator's score of a row, or None if it gives none."""
-    verdict = evaluator(
-        **{name: _tuples(given) for name, given in row["args"].items()}
-    )(row["answers"])
+    args = {name: _tuples(value) for name, value in row["args"].items()}
+    verdict = evaluator(**args)(row["answers"])
     return getattr(verdict, "value", None)
 
 

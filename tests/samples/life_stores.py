@@ -105,7 +105,7 @@ class RightStore:
 
     def withdraw(self, user: str, about: str, value: str, at: datetime) -> None:
         self.gone[user, f"{about}={value}".casefold()] = at
-        self.drop(lambda one: one.user == user and one.subject == about)
+        self.drop(lambda record: record.user == user and record.subject == about)
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         """Make room for a newer text of a subject; return False if a newer one is stored."""
@@ -116,7 +116,7 @@ class RightStore:
         ]
         if any(rival.at > at for rival in rivals):
             return False
-        self.drop(lambda one: one in rivals)
+        self.drop(lambda record: record in rivals)
         return True
 
     def keep(
@@ -145,18 +145,20 @@ class RightStore:
     def drop(self, fits: Callable[[Kept], bool]) -> None:
         dropped = [record for record in self.records if fits(record)]
         self.records = [record for record in self.records if record not in dropped]
-        for one in dropped:
-            lines = self.summaries.get(one.user, [])
-            self.summaries[one.user] = [line for line in lines if one.text not in line]
+        for record in dropped:
+            lines = self.summaries.get(record.user, [])
+            self.summaries[record.user] = [
+                line for line in lines if record.text not in line
+            ]
 
     # --- reading
 
     def search(self, query: str, *, k: int, user: str, at: datetime) -> list[Any]:
         with self.lock:
-            return [self.served(one) for one in self.ranked(query, user, at)[:k]]
+            return [self.served(record) for record in self.ranked(query, user, at)[:k]]
 
-    def served(self, one: Kept) -> Any:
-        return one.key, one.text, None, one.at
+    def served(self, record: Kept) -> Any:
+        return record.key, record.text, None, record.at
 
     def seen(self, user: str) -> list[Kept]:
         """Return the records visible to a user."""
@@ -165,21 +167,23 @@ class RightStore:
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
         asked = words_of(query)
         live = [
-            one for one in self.seen(user) if one.expires is None or one.expires > at
+            record
+            for record in self.seen(user)
+            if record.expires is None or record.expires > at
         ]
-        fits = [one for one in live if words_of(one.text) & asked]
-        return sorted(fits, key=lambda one: -len(words_of(one.text) & asked))
+        fits = [record for record in live if words_of(record.text) & asked]
+        return sorted(fits, key=lambda record: -len(words_of(record.text) & asked))
 
     # --- life cycle
 
     def delete(self, key: Any, *, user: str) -> None:
         with self.lock:
-            doomed = [one for one in self.seen(user) if one.key == key]
-            for one in doomed:
-                self.gone[user, one.text.casefold()] = self.now or one.at
-                about = f"{one.subject}={one.value}".casefold()
-                self.gone[user, about] = self.now or one.at
-            self.drop(lambda one: one in doomed)
+            doomed = [record for record in self.seen(user) if record.key == key]
+            for record in doomed:
+                self.gone[user, record.text.casefold()] = self.now or record.at
+                about = f"{record.subject}={record.value}".casefold()
+                self.gone[user, about] = self.now or record.at
+            self.drop(lambda record: record in doomed)
 
     def update(self, key: Any, text: str, *, user: str, at: datetime) -> None:
         about, value, _ = subject_of(text)
@@ -192,20 +196,26 @@ class RightStore:
         self.summaries.pop(user, None)
 
     def maintain(self, *, user: str) -> None:
-        self.summaries[user] = [f"about you: {one.text}" for one in self.seen(user)]
+        self.summaries[user] = [
+            f"about you: {record.text}" for record in self.seen(user)
+        ]
 
     def export(self, *, user: str) -> dict[str, list[Any]]:
-        records = [{"id": one.key, "text": one.text} for one in self.seen(user)]
+        records = [
+            {"id": record.key, "text": record.text} for record in self.seen(user)
+        ]
         return {"records": records, "summaries": list(self.summaries.get(user, []))}
 
     def get(self, key: Any, *, user: str) -> str | None:
-        return next((one.text for one in self.seen(user) if one.key == key), None)
+        return next(
+            (record.text for record in self.seen(user) if record.key == key), None
+        )
 
     def size(self) -> int:
         return sum(len(record.text.encode()) + 40 for record in self.records)
 
     def restore(self, backup: Any, *, user: str) -> None:
-        texts = {one.text for one in self.seen(user)}
+        texts = {record.text for record in self.seen(user)}
         for record in backup["records"]:
             text = record["text"]
             about, value, _ = subject_of(text)
@@ -219,7 +229,7 @@ class RightStore:
         self.records, self.gone, self.summaries, self.next = state
 
     def list(self, *, user: str) -> Any:
-        return [self.served(one) for one in self.seen(user)]
+        return [self.served(record) for record in self.seen(user)]
 
 
 # --- Four more correct designs.
@@ -228,16 +238,16 @@ class RightStore:
 class ByQuery(RightStore):
     """Takes the text to delete instead of an id, and returns mappings."""
 
-    def served(self, one: Kept) -> Any:
-        return {"memory": one.text, "created_at": one.at, "role": one.role}
+    def served(self, record: Kept) -> Any:
+        return {"memory": record.text, "created_at": record.at, "role": record.role}
 
     def keep(self, *values: Any) -> Any:
         super().keep(*values)
 
     def delete(self, query: str, *, user: str) -> None:
-        for one in self.seen(user):
-            if one.text == query:
-                super().delete(one.key, user=user)
+        for record in self.seen(user):
+            if record.text == query:
+                super().delete(record.key, user=user)
 
     get = update = None  # type: ignore[assignment]
 
@@ -334,7 +344,7 @@ class ForgetsFilter(RightStore):
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
         asked = words_of(query)
         fits = [record for record in self.records if words_of(record.text) & asked]
-        return sorted(fits, key=lambda one: -len(words_of(one.text) & asked))
+        return sorted(fits, key=lambda record: -len(words_of(record.text) & asked))
 
 
 class FallsBackToAll(RightStore):
@@ -352,7 +362,7 @@ class FillsUp(RightStore):
         if not own and not self.seen(user):
             return own
         others = [record for record in self.records if record.user != user]
-        return (own + [self.served(one) for one in others])[:k]
+        return (own + [self.served(record) for record in others])[:k]
 
 
 class NamedInQuery(RightStore):
@@ -458,8 +468,8 @@ class MergesAlike(RightStore):
         subjects = {record.subject for record in self.records if record.subject}
         for subject in subjects:
             alike = [record for record in self.records if record.subject == subject]
-            if len({one.user for one in alike}) > 1:
-                text = " ".join(one.text for one in alike)
+            if len({record.user for record in alike}) > 1:
+                text = " ".join(record.text for record in alike)
                 self.records = [
                     replace(record, text=text) if record in alike else record
                     for record in self.records
@@ -494,7 +504,7 @@ class LastUserWins(RightStore):
 class DeletesForAll(RightStore):
     def delete(self, key: Any, *, user: str) -> None:
         texts = {record.text for record in self.records if record.key == key}
-        self.drop(lambda one: one.text in texts)
+        self.drop(lambda record: record.text in texts)
 
 
 class UpdatesAny(RightStore):
@@ -556,8 +566,8 @@ class Invents(RightStore):
 
 
 class DatesNow(RightStore):
-    def served(self, one: Kept) -> Any:
-        return one.key, one.text, None, self.now
+    def served(self, record: Kept) -> Any:
+        return record.key, record.text, None, self.now
 
 
 class NeverExpires(RightStore):
@@ -658,7 +668,7 @@ class NewestArrivalWins(RightStore):
     """Treats the last arrival as the newest."""
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
-        self.drop(lambda one: (one.user, one.subject) == (user, about))
+        self.drop(lambda record: (record.user, record.subject) == (user, about))
         return True
 
 
@@ -691,7 +701,7 @@ class ReplacesAll(RightStore):
         thing = about.rpartition(" ")[2]
         kept = super().replaces(user, about, at)
         if at > self.first_time():
-            self.drop(lambda one: one.subject.rpartition(" ")[2] == thing)
+            self.drop(lambda record: record.subject.rpartition(" ")[2] == thing)
         return kept
 
     def first_time(self) -> datetime:
@@ -724,7 +734,11 @@ class ComesBackInMaintenance(RightStore):
         return key
 
     def maintain(self, *, user: str) -> None:
-        newest = {(one.user, one.subject): one for one in self.ever if one.subject}
+        newest = {
+            (record.user, record.subject): record
+            for record in self.ever
+            if record.subject
+        }
         self.records = list(newest.values())
         super().maintain(user=user)
 
@@ -766,7 +780,7 @@ class HidesOnly(RightStore):
 
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
         found = super().ranked(query, user, at)
-        return [one for one in found if one.key not in self.hidden]
+        return [record for record in found if record.key not in self.hidden]
 
 
 class KeepsSummaries(RightStore):
@@ -779,7 +793,7 @@ class KeepsSummaries(RightStore):
 class DeletesTooMuch(RightStore):
     def delete(self, key: Any, *, user: str) -> None:
         super().delete(key, user=user)
-        self.drop(lambda one: one.user == user)
+        self.drop(lambda record: record.user == user)
 
 
 class DeleteIsLazy(RightStore):

@@ -154,15 +154,20 @@ class Solver:
         while event:
             found.append(event.roles["new"])
             event = next(
-                (one for one in self.world.events if one.after == event.id), None
+                (later for later in self.world.events if later.after == event.id), None
             )
         return found or [""]
 
+    def _cause_of(self, event: Event | None) -> Event | None:
+        """Return the event that led to this one, if any."""
+        for cause in self.world.events:
+            if event and cause.id in event.causes:
+                return cause
+        return None
+
     def _cause(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
-        cause = next(
-            (one for one in self.world.events if event and one.id in event.causes), None
-        )
+        cause = self._cause_of(event)
         return (
             _texts.tellable_kinds()[cause.kind].did.format(**cause.roles)
             if cause
@@ -171,9 +176,7 @@ class Solver:
 
     def _days(self, step: Tellable, named: Mapping[str, str]) -> str | None:
         event = self._one(step.key, named)
-        cause = next(
-            (one for one in self.world.events if event and one.id in event.causes), None
-        )
+        cause = self._cause_of(event)
         return (
             f"{(event.on - cause.on).days}"
             if event and cause and event.on and cause.on

@@ -32,7 +32,7 @@ def trials(
 ) -> list[ConversationResult]:
     """Return the conversations of `of` trials, each with its own plan."""
     plan = more.pop("plan", "p")
-    held = [
+    conversations = [
         sample_runs.conversation(
             agent,
             span,
@@ -45,10 +45,12 @@ def trials(
     ]
     return [
         replace(
-            each,
-            scenarios=tuple(replace(row, trial=each.trial) for row in each.scenarios),
+            conversation,
+            scenarios=tuple(
+                replace(row, trial=conversation.trial) for row in conversation.scenarios
+            ),
         )
-        for each in held
+        for conversation in conversations
     ]
 
 
@@ -73,9 +75,7 @@ def run_folder(
         source=SourceRevision(commit, branch),
     )
     write_run_file(folder, started)
-    held = conversations or tuple(trials(GOOD))
-    said = summary_json(
-        sample_runs.run(*held, run_id=name), pytest_ltm_version="0.1", seed=0, plan={}
-    )
-    write_summary(folder / "summary.json", said | summary)
+    run = sample_runs.run(*(conversations or trials(GOOD)), run_id=name)
+    data = summary_json(run, pytest_ltm_version="0.1", seed=0, plan={})
+    write_summary(folder / "summary.json", data | summary)
     return folder

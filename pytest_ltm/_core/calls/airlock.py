@@ -300,7 +300,7 @@ def _has_exact_fields(error: AgentFault) -> bool:
         return False
     if not (usage is None or type(usage) is Usage):
         return False
-    return all(_is_shown(value) for value in (*_slot(error, "args"), *fields.values()))
+    return all(map(_is_shown, (*_slot(error, "args"), *fields.values())))
 
 
 def _is_shown(value: object) -> bool:
@@ -309,7 +309,7 @@ def _is_shown(value: object) -> bool:
 
 
 def _holds_scalars(value: object) -> bool:
-    return type(value) is tuple and all(_is_shown(part) for part in value)
+    return type(value) is tuple and all(map(_is_shown, value))
 
 
 def _is_quiet(name: str, value: object) -> bool:

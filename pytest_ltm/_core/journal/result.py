@@ -66,11 +66,6 @@ def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
 Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupted"]
 
 
-def node_label(name: str) -> str:
-    """Replace the characters of a name that a node id's label cannot contain."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
-
-
 class ConversationName(Struct, frozen=True):
     """The name of a conversation in a run, in labels of letters, digits, `_` and `.`; `bot-32k-0` in node ids."""
 

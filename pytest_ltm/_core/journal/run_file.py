@@ -387,5 +387,5 @@ def _read_text(path: Path) -> str:
 
 def _packed_ref(path: Path, ref: str) -> str:
     with open_text(path) as file:
-        lines = (line.split() for line in file.read(_MOST).splitlines())
+        lines = map(str.split, file.read(_MOST).splitlines())
         return next((words[0] for words in lines if words[1:] == [ref]), "")

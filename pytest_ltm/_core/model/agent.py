@@ -569,8 +569,16 @@ def memory_operation(
     what: OperationKind, record: object, text: str | None, rank: int = 0
 ) -> MemoryOperation:
     """Return an operation, without secrets and within the length limits."""
-    name = "" if record is None else redact_secrets(_clean(str(record))[:_LONGEST_ID])
-    cleaned = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
+    name = (
+        ""
+        if record is None
+        else redact_secrets(escape_surrogates(str(record))[:_LONGEST_ID])
+    )
+    cleaned = (
+        None
+        if text is None
+        else redact_secrets(escape_surrogates(text[:LONGEST_RECORD]))
+    )
     return MemoryOperation(what, name, cleaned, rank)
 
 
@@ -620,7 +628,8 @@ def operation_rows(listed: object) -> list[Any]:
     return converted
 
 
-def _clean(text: str) -> str:
+def escape_surrogates(text: str) -> str:
+    """Return the text with lone surrogates escaped, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -240,9 +240,6 @@ def parse_token_limit(text: str) -> int | None:
     return None
 
 
-# --- A data set's ids as labels in node ids.
-
-
 def label_of(name: str) -> str:
-    """Return an id as a label of node ids."""
+    """Replace the characters of a name that a node id's label cannot contain."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)

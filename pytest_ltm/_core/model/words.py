@@ -122,7 +122,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 def content_of(some_words: Iterable[str]) -> frozenset[str]:
     """Return the stems of those words with a meaning of their own; all stems if there are none."""
-    stems = frozenset(word_stem(word) for word in some_words)
+    stems = frozenset(map(word_stem, some_words))
     return (stems - _STOP_STEMS) or stems
 
 

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from pytest_ltm._core.journal.result import node_label
 from pytest_ltm._core.model import scenario as _model
+from pytest_ltm._core.model.dataset import label_of
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.plan import natural_sort_key, source_version
 from pytest_ltm._core.model.suite import SuiteEntry, import_scenario
@@ -59,7 +59,7 @@ def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None
                 label,
                 span,
                 trial,
-                f"{node_label(name)}_{example}" if span == ISOLATED else "",
+                f"{label_of(name)}_{example}" if span == ISOLATED else "",
                 example,
             )
             for label in (agent.label for agent in settings.agents)
@@ -99,11 +99,11 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
         # The user's own parameters are part of the name.
         parameters_id = str(callspec.id).removeprefix(place.id).strip("-")
         plain = scenario_name(item)
-        name = node_label(f"{plain}.{parameters_id}" if parameters_id else plain)
+        name = label_of(f"{plain}.{parameters_id}" if parameters_id else plain)
         if len(sources[plain]) > 1 and not _items.is_built_in(item):
             path, *classes = _function_id(item).replace("\\", "/").split("::")
             folders = re.sub(r"\.py$|\.ltm\.ya?ml$", "", path).split("/")
-            name = f"{node_label('.'.join([*folders, *classes[:-1]]))}.{name}"
+            name = f"{label_of('.'.join([*folders, *classes[:-1]]))}.{name}"
         markers = tuple(map(id, item.iter_markers(_items.HANDLE)))
         if markers not in read:
             try:
@@ -379,7 +379,7 @@ def repeat_command(
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     label = agent.own_label
     spec = agent.typed_spec
-    if node_label(redact_secrets(spec)) != label:
+    if label_of(redact_secrets(spec)) != label:
         spec = f"{label}={spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]

@@ -481,7 +481,7 @@ def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
     words += os.environ.get("PYTEST_ADDOPTS", "").split()
     values = _ini_values(config)
     return (
-        any(_OURS_OR_HELP.match(word) for word in words)
+        any(map(_OURS_OR_HELP.match, words))
         or any(name.startswith("ltm") for name in values)
         or "--ltm" in str(values.get("addopts", ""))
     )

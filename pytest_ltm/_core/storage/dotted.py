@@ -25,7 +25,7 @@ def is_dotted(spec: str) -> bool:
     """Return whether the spec has the form of a dotted path with at least two names."""
     module, colon, attributes = spec.partition(":")
     names = [*module.split("."), *(attributes.split(".") if colon else [])]
-    return len(names) > 1 and all(name.isidentifier() for name in names)
+    return len(names) > 1 and all(map(str.isidentifier, names))
 
 
 class DottedPath:

@@ -211,7 +211,7 @@ def nearest_name(wrong: str, names_known: object) -> str:
     """Return the known name that begins with `wrong` or is nearest to it, else ""."""
     import difflib
 
-    names = sorted(str(name) for name in names_known)  # type: ignore[attr-defined]
+    names = sorted(map(str, names_known))  # type: ignore[call-overload]
     continued = [name for name in names if name.startswith(f"{wrong}-")]
     near = continued or difflib.get_close_matches(wrong, names, n=1)
     return near[0] if near else ""

@@ -309,7 +309,7 @@ def _secret_parts(value: str) -> list[str]:
     stripped = value.strip()
     if len(stripped) < SHORTEST or _is_path(stripped):
         return []
-    lines = (line.strip() for line in stripped.splitlines())
+    lines = map(str.strip, stripped.splitlines())
     return list(dict.fromkeys([stripped, *filter(_is_part, lines)]))
 
 
@@ -550,7 +550,7 @@ def _hides_bare(match: re.Match[str]) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    return any(sign.isdigit() for sign in value) and not value.isdecimal()
+    return any(map(str.isdigit, value)) and not value.isdecimal()
 
 
 def _is_random(value: str) -> bool:

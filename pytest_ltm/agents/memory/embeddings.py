@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-from pytest_ltm.api.model import Usage, usage_of
+from pytest_ltm.api.model import Usage, escape_surrogates, usage_of
 from pytest_ltm.api.storage import AgentError, DottedPath, did_you_mean
 from pytest_ltm.providers import (
     ModelSpec,
-    escape_surrogates,
     open_model,
     provider_names,
     provider_of,

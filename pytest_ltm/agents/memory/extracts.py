@@ -54,7 +54,7 @@ class Statement(Struct, frozen=True):
     def worth(self) -> float:
         """Its content for its length: first persons, names, numbers and uncommon words count."""
         persons = len(_NAMED.findall(self.text)) + bool(_OWN.search(self.text))
-        words = {word.lower() for word in _WORD.findall(self.text)} - COMMON["history"]
+        words = set(map(str.lower, _WORD.findall(self.text))) - COMMON["history"]
         weak = len(words & COMMON["answer"])
         content = len(words) - weak + _WEAK * weak
         return (_WEIGHT * persons + content) / (count_tokens(self.text) + _OFFSET)

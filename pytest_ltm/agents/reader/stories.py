@@ -381,7 +381,7 @@ _BOOK = _BOOKS.compile_group(WORDS["book"])
 
 def town_statements(text: str) -> list[Statement]:
     """Return the statements of a text on its town, in order; at most one per sentence."""
-    statements = (town_statement(sentence) for sentence in split_sentences(text))
+    statements = map(town_statement, split_sentences(text))
     return [statement for statement in statements if statement is not None]
 
 
@@ -463,9 +463,7 @@ def _read_town(text: str) -> dict[str, Any]:
     facts = town_statements(text)
     if facts:
         return {"facts": facts}
-    return {
-        "words": sorted(frozenset(word.lower() for word in _BOOKS.word.findall(text)))
-    }
+    return {"words": sorted(frozenset(map(str.lower, _BOOKS.word.findall(text))))}
 
 
 def _choose_ending(notes: ReaderNotebook) -> str:

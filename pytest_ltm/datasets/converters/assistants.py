@@ -502,6 +502,6 @@ def _listed_messages(
         spoken = role in MODEL_ROLES | USER_ROLES and is_addressed_to_user(turn)
         counts["left out: turns of tools, and of the system"] += not spoken
         if spoken and text:
-            times = (turn.get(name) for name in ("timestamp", "created_at"))
+            times = map(turn.get, ("timestamp", "created_at"))
             moment = any_time(next(filter(None, times), None))
             yield ExportedMessage(moment, "", text, role in MODEL_ROLES)

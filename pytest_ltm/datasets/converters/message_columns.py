@@ -88,7 +88,7 @@ def message_lists(value: Any, name: str = "") -> Iterator[tuple[str, Sequence[An
         for row in rows:
             yield from message_lists(row, name)
     elif isinstance(value, Mapping):
-        titles = (value.get(field) for field in ("title", "name", "displayName", "id"))
+        titles = map(value.get, ("title", "name", "displayName", "id"))
         title = next((title for title in titles if isinstance(title, str)), name)
         for inner in value.values():
             if isinstance(inner, list | Mapping):

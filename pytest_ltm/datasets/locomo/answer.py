@@ -61,7 +61,7 @@ def evidence_recall(
         hits = [reference.partition(":")[0][1:] in sessions for reference in cited]
     else:
         hits = [reference in turns for reference in cited]
-    meant = dict.fromkeys(_session_of(reference) for reference in evidence)
+    meant = dict.fromkeys(map(_session_of, evidence))
     by_session = set()
     for reference in evidence:
         if _session_of(reference) in sessions:

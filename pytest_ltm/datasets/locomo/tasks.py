@@ -393,7 +393,7 @@ class NextTurns:
         evidence = (
             () if self._noted or last not in told_ids else held_by(exchanges, [last])
         )
-        lines = "\n".join(turn_text(earlier_turn) for earlier_turn in recent)
+        lines = "\n".join(map(turn_text, recent))
         request = (
             f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? "
             f"Write only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write "

@@ -288,7 +288,7 @@ class LogsAnswer:
         if None in places and self._judge is not None:
             prompt = PROMPTS["order-line"]
             numbers = (
-                *(str(number) for number in range(1, len(self._gold) + 1)),
+                *map(str, range(1, len(self._gold) + 1)),
                 prompt.fail,
             )
             numbered = enumerate(self._gold, start=1)

@@ -390,7 +390,7 @@ class LongMemEvalSuite:
         """Return the sessions of a conversation, without those of questions with unreadable records."""
         history, _ = self._compiled(thread)
         ids = [entry.id for entry in self._threads[thread].values()]
-        digests = "".join(self._file.digest(name) for name in history.questions)
+        digests = "".join(map(self._file.digest, history.questions))
         described = {
             "data": "longmemeval",
             "questions": ids,

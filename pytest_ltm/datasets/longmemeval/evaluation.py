@@ -419,7 +419,7 @@ def turns_as_sessions(
     return retrieval_scores(
         sessions,
         [session_of(turn) for turn in corpus],
-        {session_of(turn) for turn in gold},
+        set(map(session_of, gold)),
         depth,
     )
 

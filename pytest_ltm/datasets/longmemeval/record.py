@@ -142,7 +142,7 @@ def read_record(top: Field) -> LongMemEvalRecord:
     """Parse the record at a place in a file; DefinitionError for a malformed one."""
     fields = fields_of(top, REQUIRED, "record of LongMemEval")
     lists = {name: fields[name].items() for name in _PARALLEL if name in fields}
-    if len({len(items) for items in lists.values()}) > 1:
+    if len(set(map(len, lists.values()))) > 1:
         lengths = ", ".join(f"{len(items)} {name}" for name, items in lists.items())
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)

@@ -56,9 +56,10 @@ def group_by(
     return result
 
 
-def mean_or_none(values: Sequence[float]) -> float | None:
-    """Return sum / n, or None for no values: nothing is not zero."""
-    return fsum(values) / len(values) if values else None
+def mean_or_none(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None, or None without any: nothing is not zero."""
+    numbers = [value for value in values if value is not None]
+    return fsum(numbers) / len(numbers) if numbers else None
 
 
 def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float, ...]]:

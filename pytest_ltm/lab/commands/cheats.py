@@ -412,7 +412,7 @@ class CheatCell(Struct, frozen=True, kw_only=True):
 
 def _iter_marks(results: Sequence[ScenarioResult]) -> Iterator[float]:
     """Yield 1 or 0 for each check if all scores are shares of checks, else the scores."""
-    are_shares = all(_is_share_of_checks(result) for result in results)
+    are_shares = all(map(_is_share_of_checks, results))
     for result in results:
         if are_shares:
             for check in result.checks:
@@ -475,7 +475,7 @@ class Attack(Struct, frozen=True, kw_only=True):
     @property
     def cheats(self) -> list[str]:
         """The agents that floors apply to: all but the padded ones and their unaided versions."""
-        unaided = {unaided_spec(spec) for spec in self.specs}
+        unaided = set(map(unaided_spec, self.specs))
         specs = []
         for spec in self.specs:
             if spec not in unaided and not unaided_spec(spec):

@@ -126,7 +126,7 @@ def read_wording(text: str) -> Wording:
         between = text[end : match.start()]
         begins = begins or any(mark in between for mark in ".!?\n")
         has_capital = word[0].isupper() and not begins and word != "I"
-        if has_capital or any(letter.isdigit() for letter in word):
+        if has_capital or any(map(str.isdigit, word)):
             value_places.append(len(words))
         words.append(word.casefold())
         end = match.end()
@@ -375,13 +375,13 @@ def _find_junk(
 
 def why_junk(text: str, wording: Wording) -> str:
     """Return why a text carries no information, or "" if it may."""
-    if not any(letter.isalpha() for letter in text):
+    if not any(map(str.isalpha, text)):
         return "no words"
     if is_code(text):
         return "code or data"
     if text.rstrip().endswith("?") and not re.search(r"[.!]\s", text):
         return "a question alone"
-    stems = {word_stem(word) for word in plain_words(text)}
+    stems = set(map(word_stem, plain_words(text)))
     if not wording.values and stems <= _empty_stems():
         return "only that something was said"
     return ""

@@ -155,7 +155,7 @@ class CardPlay:
 
     def _search(self, life: FactLife, way: str, user: str, query: str) -> None:
         hits = self.subject.search(query, self._scope(user), k=MOST)[:MOST]
-        places = tuple(self._place(hit) for hit in hits)
+        places = tuple(map(self._place, hits))
         self._looks.append(Look(life.name, way, places))
 
     def _place(self, hit: Hit) -> int:

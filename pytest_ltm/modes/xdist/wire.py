@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ltm.api.journal import ConversationName, node_label
+from pytest_ltm.api.journal import ConversationName
+from pytest_ltm.api.scenarios import label_of
 from pytest_ltm.api.storage import LtmInternalError, stopwatch_seconds
 
 if TYPE_CHECKING:
@@ -180,13 +181,13 @@ class ReportLedger:
         for nodeid in () if unit.name in self._briefs else unit.items:
             # `file::test_name[agent-span-trial-example...]`
             path, _, name_parts = nodeid.partition("::")
-            name = node_label(
+            name = label_of(
                 name_parts.partition("[")[0].rpartition("::")[2].removeprefix("test_")
             )
             example, _, variant = (
                 _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
             )
-            scenario = f"{name}.{node_label(variant)}" if variant else name
+            scenario = f"{name}.{label_of(variant)}" if variant else name
             folder = conversation_of(nodeid).folder
             made_up.append(
                 Brief(

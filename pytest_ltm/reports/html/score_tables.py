@@ -302,8 +302,7 @@ def _skill_rows(
 
 def _lost_share(examples: Sequence[Sequence[ExampleEntry]]) -> float | None:
     """Return the lost share of full marks; `examples`: those of each span."""
-    means = [_mean_score(entries) for entries in examples]
-    mean = mean_or_none([score for score in means if score is not None])
+    mean = mean_or_none(map(_mean_score, examples))
     return None if mean is None else 1 - mean
 
 
@@ -314,9 +313,7 @@ def _most_first(row: BreakRow) -> tuple[float, str]:
 
 def _mean_score(rows: Sequence[ExampleEntry]) -> float | None:
     """Return the mean score, or None without scores."""
-    return mean_or_none(
-        [row.result.score for row in rows if row.result.score is not None]
-    )
+    return mean_or_none(row.result.score for row in rows)
 
 
 def _shaded_cell(
