@@ -62,6 +62,14 @@ class AgentWrapper:
         having = capabilities_of(self._agent) - without - {TakesTools.__name__}
         grant_capabilities(self, having, wrapped=self._agent)
 
+    def _save_with(self, own_state: str | None) -> Any:
+        """Return the wrapped agent's state with the wrapper's own; awaitable if the agent's is."""
+
+        def add_own_state(state: bytes) -> bytes:
+            return json.dumps([own_state, b64encode(state).decode()]).encode()
+
+        return finish_result(self._agent.save(), add_own_state)
+
     def _user_arguments(self, method: str, user: str) -> dict[str, Any]:
         """Return the arguments that tell a method of the wrapped agent the user of a message."""
         return user_arguments(getattr(self._agent, method), Scope(user=user))
@@ -154,6 +162,13 @@ class Padded(AgentWrapper):
         return finish_result(
             self._agent.answer_alone(message), partial(self._padded, message)
         )
+
+    def _save(self) -> Any:
+        return self._save_with(self._previous_message)
+
+    def _load(self, state: bytes) -> Any:
+        self._previous_message, inner_state = json.loads(state)
+        return self._agent.load(b64decode(inner_state))
 
     def _pad_and_remember(self, message: str, reply: str | Reply) -> str | Reply:
         """Return a padded reply, and remember its message for the next one."""
@@ -316,12 +331,7 @@ class Timed(AgentWrapper):
         return self._agent.reset()
 
     def _save(self) -> Any:
-        time_text = format_moment(self._previous_time)
-
-        def add_time(state: bytes) -> bytes:
-            return json.dumps([time_text, b64encode(state).decode()]).encode()
-
-        return finish_result(self._agent.save(), add_time)
+        return self._save_with(format_moment(self._previous_time))
 
     def _load(self, state: bytes) -> Any:
         time_text, inner = json.loads(state)

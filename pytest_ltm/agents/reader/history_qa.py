@@ -313,19 +313,23 @@ def date_of_event(text: str, told_day: date) -> str | None:
         return f"the {match[2].capitalize()} {side} {format_day(told_day)}"
     if match := _RE.step.search(text):
         return _step_from(told_day, match[1].lower(), match[2].lower())
+    return _named_time(text, told_day)
+
+
+def _named_time(text: str, told_day: date) -> str | None:
+    """Return the year that a text names, else its month, which is the last one of its name before the day."""
     match = _RE.year.search(text) or _RE.named.search(text)
     if match is None or match[1] == "May":  # more often a verb
         return None
-    is_year = match[1].isdecimal()
-    return (
-        match[1]
-        if is_year
-        else f"{match[1]} {told_day.year - (MONTHS.index(match[1].split()[0]) + 1 > told_day.month)}"
-    )
+    if match[1].isdecimal():
+        return match[1]
+    is_later_month = MONTHS.index(match[1].split()[0]) + 1 > told_day.month
+    year = shift_day(told_day, -1 if is_later_month else 0, "year")
+    return year and f"{match[1]} {year}"
 
 
-def _step_from(told_day: date, which: str, unit: str) -> str:
-    """Return the week, weekend, month, year or season that was `last`, `this` or `next` on a day."""
+def _step_from(told_day: date, which: str, unit: str) -> str | None:
+    """Return the week, weekend, month, year or season that was `last`, `this` or `next` on a day, as `shift_day`."""
     step = {"this": 0, "next": 1, "coming": 1}.get(which, -1)
     if unit in {"month", "year"}:
         return shift_day(told_day, step, unit)
@@ -334,17 +338,23 @@ def _step_from(told_day: date, which: str, unit: str) -> str:
     side = ("of", "after", "before")[step]
     if week:
         return f"the {unit} {side} {format_day(told_day)}"
-    return f"{unit} {told_day.year + min(step, 0)}"
+    year = shift_day(told_day, min(step, 0), "year")
+    return year and f"{unit} {year}"
 
 
-def shift_day(day: date, step: int, unit: str) -> str:
-    """Return the day, month or year `step` units after that of a day."""
-    if unit == "day":
-        return format_day(day + timedelta(days=step))
-    years, month = divmod(day.month - 1 + step, 12)
+def shift_day(day: date, step: int, unit: str) -> str | None:
+    """Return the day, month or year `step` units after that of a day; None if no date has its year."""
+    months = day.year * 12 + day.month - 1
+    try:
+        if unit == "day":
+            return format_day(day + timedelta(days=step))
+        months += step * (12 if unit == "year" else 1)
+        shifted_day = date(months // 12, months % 12 + 1, 1)
+    except (OverflowError, ValueError):
+        return None
     if unit == "month":
-        return f"{MONTHS[month]} {day.year + years}"
-    return str(day.year + step)
+        return f"{MONTHS[shifted_day.month - 1]} {shifted_day.year}"
+    return str(shifted_day.year)
 
 
 class ParsedQuestion(Struct, frozen=True):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any
 
@@ -140,6 +141,15 @@ def test_padding_is_the_message_before_where_that_is_asked_for() -> None:
     assert one.reply("Hello.").endswith("about lighthouses.")
 
 
+def test_the_message_before_is_still_the_padding_in_another_process() -> None:
+    one = agent("padded:filler:30:window:4k")
+    one.reply("Here is something about lighthouses.")
+    resumed = agent("padded:filler:30:window:4k")
+    resumed.load(one.save())
+    assert resumed.reply("Hello.") == one.reply("Hello.")
+    assert resumed.save() == one.save()
+
+
 def test_a_question_asked_alone_pads_no_later_reply() -> None:
     one = agent("padded:filler:30:window:4k")
     one.reply("Here is something about lighthouses.")
@@ -153,7 +163,8 @@ def test_the_padded_agent_never_sees_its_padding() -> None:
         padded, reply = one.reply(message), plain.reply(message)
         assert padded.partition("\n\n")[0] == reply
         assert POLITE[0] in padded
-    assert one.save() == plain.save()
+    _, inner_state = json.loads(one.save())
+    assert b64decode(inner_state) == plain.save()
 
 
 def test_padding_keeps_what_the_other_agent_can_do() -> None:

@@ -214,6 +214,23 @@ def test_a_time_that_is_told_is_resolved_against_its_day(
 
 
 @pytest.mark.parametrize(
+    ("text", "told_day"),
+    [
+        ("I did it 999 days ago", date.min),
+        ("I did it 99999999999 days ago", date(2023, 6, 9)),
+        ("I did it 30 months ago", date.min),
+        ("I did it 4000 years ago", date(2023, 6, 9)),
+        ("last winter was hard", date.min),
+        ("it began in November", date.min),
+        ("tomorrow I leave", date.max),
+        ("next month I move", date.max),
+    ],
+)
+def test_a_time_outside_the_calendar_is_no_date(text: str, told_day: date) -> None:
+    assert date_of_event(text, told_day) is None
+
+
+@pytest.mark.parametrize(
     ("question", "kind"),
     [
         ("When did it begin?", "when"),
