@@ -146,7 +146,7 @@ class History:
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(
             1.0, self.ratio
         ):
-            # a count of next to nothing is not a count of the prompt
+            # a count of next to nothing is not a count of the prompt, see usage_of
             return counted < _ENOUGH
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))

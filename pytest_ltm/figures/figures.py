@@ -85,7 +85,8 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
     # unexplained sign.
     if any(figure.has_estimate(columns) for figure in all_figures() if figure.label):
         notes.append(
-            "~: partly estimated, from the texts sent and received: the agent did not report all of it."
+            "~: partly estimated, from the texts sent and received: the agent did not report all of it, or less than "
+            "half of what was sent."
         )
     return notes
 

@@ -89,7 +89,7 @@ class OpenAi(Provider):
             raise AgentFault(
                 f"model {model.name!r} answered with no choice at all: the provider kept its answer back"
             )
-        choice = _first_object(choices)
+        choice = _choice_at(_first_index([answer]), answer)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise no_answer(answer, model, "choices as a chat completion has them")
@@ -129,13 +129,14 @@ class OpenAi(Provider):
         calls: dict[Any, dict[str, Any]] = {}
         usage = None
         done = False
+        index = _first_index(events)
         for event in events:
             usage = event.get("usage") or usage
             done = done or "done" in event
-            choice = _first_object(event.get("choices"))
+            choice = _choice_at(index, event)
             piece = choice.get("delta") or choice.get("message")
             _extend_message(message, calls, piece if isinstance(piece, dict) else {})
-        reason = find_end(*map(_around_text, events))
+        reason = find_end(*(_around_text(index, event) for event in events))
         if not done and reason in {"", "null"}:
             raise TransientFault("the stream of an answer broke off")
         if calls:
@@ -144,15 +145,36 @@ class OpenAi(Provider):
         return {"choices": [choice], "usage": usage}
 
 
-def _first_object(listed: Any) -> dict[str, Any]:
-    """Return the first of a list of objects, {} if there is none."""
-    first = listed[0] if isinstance(listed, list) and listed else None
-    return first if isinstance(first, dict) else {}
+def _choices_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the choices in an answer or in an event of a stream."""
+    choices = body.get("choices")
+    if not isinstance(choices, list):
+        return []
+    return [choice for choice in choices if isinstance(choice, dict)]
 
 
-def _around_text(event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return an event without its piece of text."""
-    choice = _first_object(event.get("choices"))
+def _first_index(bodies: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the smallest index of the choices; None if the server does not number each of them."""
+    indexes = []
+    for body in bodies:
+        for choice in _choices_of(body):
+            indexes.append(choice.get("index"))
+    if not indexes or not all(isinstance(index, int) for index in indexes):
+        return None
+    return min(indexes)
+
+
+def _choice_at(index: int | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the choice with an index, or the first one if it is None; {} if there is none."""
+    for choice in _choices_of(body):
+        if index is None or choice["index"] == index:
+            return choice
+    return {}
+
+
+def _around_text(index: int | None, event: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return an event with one of its choices, without the piece of text."""
+    choice = _choice_at(index, event)
     around = {name: choice[name] for name in choice if name not in {"delta", "message"}}
     beside = {name: event[name] for name in event if name != "choices"}
     return [{**beside, **around}]

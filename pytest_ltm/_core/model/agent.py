@@ -45,10 +45,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.input_tokens + self.output_tokens
 
     def _with(self, other: Usage, sign: int) -> Usage:
-        counts = ("input_tokens", "output_tokens", "cached_tokens", "calls")
-        sums = {
-            name: getattr(self, name) + sign * getattr(other, name) for name in counts
-        }
+        sums = {}
+        for name in ("input_tokens", "output_tokens", "cached_tokens", "calls"):
+            sums[name] = getattr(self, name) + sign * getattr(other, name)
         return Usage(**sums, estimated=self.estimated or other.estimated)
 
 
@@ -69,15 +68,20 @@ class TokenCounts(Protocol):
 
 
 def usage_of(used: TokenCounts, *, prompt: int, reply: int) -> Usage:
-    """Return the usage of one request; `prompt` and `reply` are estimates, used if the server reports nothing."""
-    # A server that reports 0 tokens for a non-empty reply has not counted it.
-    silent = used.output is None or (not used.output and reply > 0)
+    """Return the usage of one request; `prompt` and `reply` are estimates, used for what the server has not counted."""
+    asked, replied = used.input, used.output
+    # Fewer than half of a long prompt's tokens are no count of it, nor is 0 of a reply;
+    # the template of a short prompt may be half of it.
+    if 2 * (asked or 0) + 200 < prompt:
+        asked = None
+    if not replied and reply:
+        replied = None
     return Usage(
-        input_tokens=prompt if used.input is None else used.input,
-        output_tokens=reply if used.output is None or silent else used.output,
-        cached_tokens=used.cached if used.input is not None else 0,
+        input_tokens=prompt if asked is None else asked,
+        output_tokens=reply if replied is None else replied,
+        cached_tokens=used.cached if asked else 0,
         calls=1,
-        estimated=used.input is None or silent,
+        estimated=asked is None or replied is None,
     )
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 def is_dotted(spec: str) -> bool:
     """Return whether the spec has the form of a dotted path with at least two names."""
-    module, colon, attributes = spec.partition(":")
-    names = [*module.split("."), *(attributes.split(".") if colon else [])]
+    names = spec.replace(":", ".", 1).split(".")
     return len(names) > 1 and all(map(str.isidentifier, names))
 
 

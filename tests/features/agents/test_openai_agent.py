@@ -157,6 +157,35 @@ def test_a_stream_is_asked_for_its_usage_until_the_server_refuses_to_tell(
         assert all(reply.usage.estimated for reply in replies)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_several_choices_the_one_with_the_smallest_index_is_the_reply(
+    chat_server: ChatServer, chat: Any, first: int
+) -> None:
+    choices = []
+    for index, text in [(first + 1, "Puce."), (first, "Teal.")]:
+        message = {"role": "assistant", "content": text}
+        choices.append({"index": index, "message": message, "finish_reason": "stop"})
+    chat_server.next(wrong_schema({"choices": choices}))
+    assert chat().reply("Which?").text == "Teal."
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_the_pieces_of_other_choices_in_a_stream_are_left_out(
+    chat_server: ChatServer, chat: Any, together: bool
+) -> None:
+    pieces: list[Any] = []
+    for index, text in [(1, "Pu"), (0, "Te"), (1, "ce."), (0, "al.")]:
+        pieces.append({"index": index, "delta": {"content": text}})
+    pieces.append({"index": 1, "delta": {}, "finish_reason": "length"})
+    pieces.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    events = [{"choices": [piece]} for piece in pieces]
+    if together:
+        events = [{"choices": pieces[n : n + 2]} for n in range(0, len(pieces), 2)]
+    chat_server.default = lambda _: stream(*events)
+    reply = chat().reply("Which?")
+    assert (reply.text, reply.finish_reason) == ("Teal.", "stop")
+
+
 def test_a_request_is_not_streamed_and_has_temperature_0_unless_told_otherwise(
     chat_server: ChatServer, chat: Any
 ) -> None:
@@ -592,6 +621,25 @@ def test_the_text_of_a_reply_in_parts_is_the_reply(
     ]
     chat_server.next(of_parts(parts))
     assert chat().reply("a").text == "It is teal."
+
+
+@pytest.mark.parametrize(
+    ("counted", "believed"), [(3, False), (900, False), (1500, True)]
+)
+def test_a_count_of_less_than_half_of_a_prompt_is_replaced_by_an_estimate(
+    chat_server: ChatServer, chat: Any, counted: int, believed: bool
+) -> None:
+    message = {"role": "assistant", "content": "Teal."}
+    usage = {"prompt_tokens": counted, "completion_tokens": 2}
+    choice = {"message": message, "finish_reason": "stop"}
+    chat_server.next(wrong_schema({"choices": [choice], "usage": usage}))
+    sent = chat().reply("A word or two. " * 500).usage  # about 2,500 tokens
+    if believed:
+        assert sent == Usage(input_tokens=counted, output_tokens=2, calls=1)
+    else:
+        assert 2_000 < sent.input_tokens < 3_000
+        assert sent.estimated
+        assert sent.output_tokens == 2
 
 
 @pytest.mark.slow
