@@ -157,6 +157,7 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
 
 _FINDINGS = {
     "clean": "nothing leaks between conversations",
+    "leaks": "it leaks between conversations",
     "unfinished": "it was cut off",
 }
 

@@ -411,13 +411,15 @@ class Report:
                     "_", "ERROR in the agent", red=True, bold=True
                 )
                 terminalreporter.write_line(escape_unprintable(traceback))
+            # Sections with a verdict give the reason themselves.
+            is_told = any(section.verdict for section in self.sections)
+            reason = "" if is_told else self._why_unmeasurable(self.result)
             if self._summary_page.shown:
                 page = for_screen(self._summary_page.shown)
                 terminalreporter.write_line("\n".join(filter(None, [page, self._page])))
             else:
-                self._show_tables(self.result, terminalreporter)
-            reason = self._why_unmeasurable(self.result)
-            if reason and not any(section.verdict for section in self.sections):
+                self._show_tables(self.result, terminalreporter, told_below=reason)
+            if reason:
                 text = f"unmeasurable (exit status {UNMEASURABLE}): {reason}"
                 for line in wrap_text(
                     text, config.get_terminal_writer().fullwidth, "  "
@@ -439,12 +441,14 @@ class Report:
             or self._lost(result)
         )
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
-        reason = _terminal.first_reason(result) if brief else ""
+        reason = _terminal.first_reason(result, cause) if brief else ""
         if not cause or not reason or reason.endswith(cause):
             return cause
         return f"{cause}; the first: {reason}"
 
-    def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
+    def _show_tables(
+        self, result: RunResult, terminalreporter: Any, *, told_below: str
+    ) -> None:
         width = self._run.config.get_terminal_writer().fullwidth
         verbosity = self._run.config.get_verbosity()
         notes = list[str]()
@@ -471,6 +475,7 @@ class Report:
                 width=width,
                 verbosity=verbosity,
                 color=terminalreporter.hasmarkup,
+                told_below=told_below,
             ),
             *wrap_texts(notes, width, "      "),
             *judged,

@@ -81,6 +81,8 @@ _KINDS = {
     "internal": "pytest-ltm error{s}",
 }
 
+_WHO_DECIDES = "  a judge (--ltm-judge=SPEC) decides most, `ltm lab amend` any by hand; a gate takes the first figure"
+
 
 def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return the examples without a score, grouped by reason, most frequent first; empty if all have one."""
@@ -101,7 +103,10 @@ def open_lines(run: RunResult, width: int) -> list[str]:
     """Return the examples left open, grouped in the same way; empty if there are none."""
     rows = [row for row in run.scenarios if row.upper is not None]
     examples = pluralize(len(run.scenarios), "example")
-    return _reason_lines(rows, f"{len(rows):,} of {examples} {LEFT_OPEN}:", width)
+    lines = _reason_lines(rows, f"{len(rows):,} of {examples} {LEFT_OPEN}:", width)
+    if rows and not any(row.judge_calls for row in run.scenarios):
+        lines += wrap_text(_WHO_DECIDES, width, "      ")
+    return lines
 
 
 def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
@@ -142,10 +147,12 @@ def reasons_told(run: RunResult) -> frozenset[str]:
     return frozenset(in_full)
 
 
-def first_reason(run: RunResult) -> str:
-    """Return the most frequent reason for missing scores, or "" if none is missing."""
+def first_reason(run: RunResult, cause: str) -> str:
+    """Return the most frequent reason for missing scores; "" if none is missing, or it is `cause`."""
     groups = _unscored_groups(run)
-    return _why_unscored(groups[0][0]) if groups else ""
+    if not groups or groups[0][0].reason == cause:
+        return ""
+    return _why_unscored(groups[0][0])
 
 
 def _unscored_groups(run: RunResult) -> list[list[ScenarioResult]]:
@@ -205,18 +212,19 @@ MOST_NOTICES = 12
 
 
 def summary_lines(
-    run: RunResult, *, width: int, verbosity: int, color: bool
+    run: RunResult, *, width: int, verbosity: int, color: bool, told_below: str = ""
 ) -> list[str]:
     """Return the terminal summary of a run, no line wider than `width` (at least 40).
 
     `verbosity` is pytest's: below 0 one line per agent and span, above 0 a few more rows.
+    `told_below`: a reason that the caller prints, which no note repeats.
     """
     columns = result_columns(run)
     width = max(width, NARROWEST)
     if not columns:
         return ["no conversations were held"]
     if verbosity < 0:
-        return _quiet_lines(run, columns, width)
+        return _quiet_lines(run, columns, width, told_below)
     lines = []
     for sentence in leading_sentences(run):
         lines += [*wrap_text(sentence, width, "  "), ""]
@@ -229,7 +237,7 @@ def summary_lines(
     lines += open_lines(run, width)
     lines += _amendment_lines(columns, width)
     lines += wrap_texts(figure_notes(columns), width)
-    lines += _notice_lines(run, width)
+    lines += _notice_lines(run, width, told_below)
     if run.trust:
         lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ")
     if verbosity > 0:
@@ -239,14 +247,17 @@ def summary_lines(
     return lines
 
 
-def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
+def _quiet_lines(
+    run: RunResult, columns: Sequence[Column], width: int, told_below: str
+) -> list[str]:
     """Return a line per agent and span, and the notes."""
     texts = [
         *leading_sentences(run),
         *map(_quiet_line, columns),
         *map(quiet_line, agent_metrics(run)),
     ]
-    return wrap_texts(texts, width, "  ") + _note_lines(_conversation_notes(run), width)
+    notes = _conversation_notes(run, told_below)
+    return wrap_texts(texts, width, "  ") + _note_lines(notes, width)
 
 
 def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
@@ -277,9 +288,13 @@ def _amendment_lines(columns: Sequence[Column], width: int) -> list[str]:
     )
 
 
-def _notice_lines(run: RunResult, width: int) -> list[str]:
+def _notice_lines(run: RunResult, width: int, told_below: str) -> list[str]:
     """Return the first notices, and how many more there are."""
-    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
+    notices = [
+        *run.notices,
+        *precheck_sentences(run),
+        *_conversation_notes(run, told_below),
+    ]
     lines = _note_lines(notices[:MOST_NOTICES], width)
     more = len(notices) - MOST_NOTICES
     if more > 0:
@@ -505,16 +520,16 @@ def _note_lines(notes: Iterable[str], width: int) -> list[str]:
     return wrap_texts((f"note: {one_line(note)}" for note in notes), width, "      ")
 
 
-def _conversation_notes(run: RunResult) -> list[str]:
+def _conversation_notes(run: RunResult, told_below: str) -> list[str]:
     """Return the notes on conversations, each once, prefixed with the agent and span it applies to."""
-    told_above = set(map(ended_early, reasons_told(run)))
+    told_elsewhere = set(map(ended_early, {*reasons_told(run), told_below}))
     trials: dict[tuple[str, str, str], list[str]] = {}
     conversations: Counter[tuple[str, str]] = Counter()
     for conversation in run.conversations:
         place = conversation.agent, conversation.span_label
         conversations[place] += 1
         for note in conversation.notes:
-            if note not in told_above:
+            if note not in told_elsewhere:
                 trials.setdefault((*place, note), []).append(conversation.trial)
     notes = []
     for (agent, span, note), noted in trials.items():

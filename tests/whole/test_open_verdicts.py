@@ -70,6 +70,7 @@ def test_an_undecided_example_is_skipped_and_stays_in_the_mean_between_two_bound
             "*total of 3 *1.50 to 3.00*",
             "2 of 3 examples left open*",
             "*1 undecided: it hums (*",
+            "  a judge (--ltm-judge=SPEC) decides most, *",
         ]
     )
     rows = opened.results()

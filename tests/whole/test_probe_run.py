@@ -163,9 +163,12 @@ def test_an_agent_with_a_shared_store_stops_the_run_before_its_first_conversatio
         "agent 'bot': it knows in one conversation what it was told in another"
         in told(result)
     )
-    assert "conversation_id" in told(result)
+    assert told(result).count("conversation_id") == 2  # in one sentence
+    assert "isolation probe of 'bot': it leaks between conversations (" in told(result)
 
-    assert project.pytest("--ltm-resume=latest").ret == 75
+    resumed = project.pytest("--ltm-resume=latest", "-q")
+    assert resumed.ret == 75
+    assert told(resumed).count("it knows in one conversation") == 1
     assert len(rows(project, "asked")) == 4
     assert project.pytest("--ltm-resume=latest", "--ltm-no-probe").ret == 0
 
