@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 
 from msgspec import Struct
@@ -96,17 +97,14 @@ def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
         sure = RE.counted.search(before) or (
             moved is not None and not RE.many.search(before[: moved.start()])
         )
-        readings = tuple(
-            placed
-            for stretch in _iter_stretches(match)
-            for placed in _place_stretch(stretch, before)
-        )
+        readings = tuple(_iter_readings(match, before))
         if readings and (sure or not RE.unsure.search(before)):
             yield readings, match.start()
         end = match.end()
 
 
-def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
+def _iter_readings(named: re.Match[str], before: str) -> Iterator[DateRange]:
+    """Yield the readings of a date with the words before it; none outside the years 1 to 9999."""
     part = _parts_of(named)
     year = int(part["year"]) + 2000 * (len(part["year"]) == 2)
     month = part.get("month", "")
@@ -118,10 +116,9 @@ def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
     ):
         readings.append((part["day"], month))
     for month, day in readings:
-        try:
-            yield _stretch_of(year, month, day, part)
-        except ValueError:  # such as 31 June
-            continue
+        # Such as 31 June, or the week before 1 January of the year 1.
+        with suppress(ValueError, OverflowError):
+            yield from _place_stretch(_stretch_of(year, month, day, part), before)
 
 
 def _parts_of(match: re.Match[str]) -> dict[str, str]:
@@ -176,10 +173,7 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         # two years before 2023 is a (nearly whole) year, two years before May 2023 is a
         # month
         whole = match["unit"] == "year" and stretch.days > 360
-        try:
-            return (_stretch_of(year, "" if whole else str(month + 1), "", {}),)
-        except ValueError:  # before the first year
-            return ()
+        return (_stretch_of(year, "" if whole else str(month + 1), "", {}),)
     if match := RE.moved.search(before):
         return _move_stretch(stretch, match["unit"], match["way"])
     match = RE.part.search(before)

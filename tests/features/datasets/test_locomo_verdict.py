@@ -119,6 +119,8 @@ def test_times_in_words_are_stretches_of_days(text: str, stretch: DateRange) -> 
         "two weeks before 11 August 2023",
         "a few years before 2023",
         "13 August",
+        "the week before 1 January 0001",
+        "the week after 31 December 9999",
         "late April to mid May 2023",
     ],
 )
