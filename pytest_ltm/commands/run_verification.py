@@ -20,7 +20,7 @@ from pytest_ltm.api.journal import (
 from pytest_ltm.api.storage import pluralize
 from pytest_ltm.commands.rescoring_check import score_part_again
 from pytest_ltm.commands.verification_result import Verification
-from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.discrepancies import Discrepancy
 from pytest_ltm.reports.verification import find_discrepancies
@@ -34,12 +34,15 @@ def verify_run(
     `foreign`: another person made the run, so nothing that it names is played unless the project is present.
     """
     loaded = read_run(run)
-    discrepancies = find_discrepancies(loaded)
+    differs: list[Discrepancy] = []
+    unfinished: list[Discrepancy] = []
+    for discrepancy in find_discrepancies(loaded):
+        (unfinished if discrepancy.unfinished else differs).append(discrepancy)
     verification = Verification(
         run=loaded.result.run_id,
         made_by=str(loaded.summary.get("pytest_ltm_version") or ""),
-        differs=[found for found in discrepancies if not found.unfinished],
-        unfinished=[found for found in discrepancies if found.unfinished],
+        differs=differs,
+        unfinished=unfinished,
         amended=loaded.amended,
         graded=sum(row.judge_calls for row in loaded.result.scenarios),
         held=list(_record_sentences(loaded)),
@@ -78,17 +81,18 @@ def _score_again(
     foreign: bool,
 ) -> None:
     """Score the conversations with intact journals again."""
-    recorded: list[ConversationFolder] = []
+    damaged = _damaged_conversations(verification.differs)
+    undamaged: list[str] = []
     for conversation in run.conversations:
+        name = conversation.path.name
         if not (conversation.path / JOURNAL).is_file():
             continue
-        recorded.append(conversation)
         if not conversation.result.journal:
             reason = "its results do not name the journal that they are made from"
-            verification.unchecked.append(f"{conversation.path.name}: {reason}")
-    damaged = _damaged_conversations(verification.differs)
-    names = sorted(conversation.path.name for conversation in recorded)
-    undamaged = [name for name in names if name not in damaged]
+            verification.unchecked.append(f"{name}: {reason}")
+        if name not in damaged:
+            undamaged.append(name)
+    undamaged.sort()
     parts = run_parts(run.path, undamaged)
     if undamaged and not parts:
         reason = "no run.json says how it was started"
@@ -145,13 +149,18 @@ def _attempts_sentence(run: LoadedRun) -> str:
         if record is None:
             continue
         timings, _ = load_all_timings(conversation.path / TIMINGS)
-        reply_times = [timing for timing in timings if isinstance(timing, ReplyTime)]
-        timed_exchanges = {timing.exchange for timing in reply_times}
+        timed_exchanges = set[int]()
+        for timing in timings:
+            match timing:
+                case ReplyTime():
+                    timed_exchanges.add(timing.exchange)
+                case Retry():
+                    retries += 1
+                case Resumed():
+                    resumptions += 1
         faults += len(record.faults)
         replies += len(record.replies)
         timed += len(record.replies.keys() & timed_exchanges)
-        retries += sum(isinstance(timing, Retry) for timing in timings)
-        resumptions += sum(isinstance(timing, Resumed) for timing in timings)
     untimed = replies - timed
     doubt = f" (nothing shows this for {untimed:,}, which have no time)"
     return (

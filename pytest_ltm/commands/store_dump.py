@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +41,17 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
             raise ConfigurationError(
                 f"{spec}: {power}() takes a user. Name whose memories are read: --user NAME (repeatable)"
             )
-        parts = [_part(subject, power, user) for user in users or [""]]
+        rows: list[Any] = []
+        places: list[str] = []
+        for user in users or [""]:
+            part = _part(subject, power, user)
+            rows += part.rows
+            places += part.places
     finally:
         subject.close()
-    rows = list(chain.from_iterable(part.rows for part in parts))
     if not rows:
         raise ConfigurationError(f"{spec} holds no memories that {power}() shows")
-    return Dump(spec, rows, list(chain.from_iterable(part.places for part in parts)))
+    return Dump(spec, rows, places)
 
 
 def _part(subject: Subject, power: str, user: str) -> Dump:

@@ -27,9 +27,13 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
 
     def of_rows(self, rows: Iterable[ScenarioResult]) -> float | None:
         """Return the measure over examples; None if it is known for none."""
-        pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
-        total = sum(amount for amount, _ in pairs)
-        count = sum(count for _, count in pairs)
+        total = 0.0
+        count = 0
+        for row in rows:
+            if row.memory is not None:
+                numerator, denominator = self.pair(row.memory)
+                total += numerator
+                count += denominator
         return total / count if count else None
 
 

@@ -101,9 +101,10 @@ class RowFields:
     @property
     def answers(self) -> list[Leaf]:
         """The field with the answer; several if each belongs to a model, as `NAME_prediction`."""
-        of_models = [leaf for leaf in self.reply if model_of(leaf)]
-        plain = [leaf for leaf in self.reply if not model_of(leaf)]
-        return plain[:1] or of_models
+        for leaf in self.reply:
+            if not model_of(leaf):
+                return [leaf]
+        return self.reply
 
 
 _PREDICTION = "_prediction"
@@ -118,9 +119,13 @@ def model_of(leaf: Leaf) -> str:
 
 
 def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
-    ranks = [(_rank_of(leaf, role), leaf) for leaf in leaves]
-    fitting = [(rank, leaf) for rank, leaf in ranks if rank is not None]
-    return [leaf for _, leaf in sorted(fitting, key=lambda pair: pair[0])]
+    ranked: list[tuple[tuple[int, int], Leaf]] = []
+    for leaf in leaves:
+        rank = _rank_of(leaf, role)
+        if rank is not None:
+            ranked.append((rank, leaf))
+    ranked.sort(key=lambda pair: pair[0])
+    return [leaf for _, leaf in ranked]
 
 
 def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:

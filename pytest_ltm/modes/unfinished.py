@@ -16,6 +16,7 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.session import LtmRun
 from pytest_ltm.api.storage import one_line, pluralize
+from pytest_ltm.figures.columns import known_sum
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes.signals import resume_command
 from pytest_ltm.records.probe_record import PROBE_FILE
@@ -90,10 +91,9 @@ class Unfinished:
         if not tokens and not cut_off:
             return
         spending = _spending(result.conversations)
-        costs = [conversation.cost_usd for conversation in spending]
-        known_costs = [cost for cost in costs if cost is not None]
+        cost = known_sum(conversation.cost_usd for conversation in spending)
         paid = any(map(_was_paid, spending))
-        spent = f", ${sum(known_costs):.4f}" if known_costs else ""
+        spent = "" if cost is None else f", ${cost:.4f}"
         share = f"{len(rows_done)} of {total} examples are done"
         write_line(f"ended early: {share}, {tokens:,} tokens sent{spent}", yellow=True)
         took = self._report.agent_seconds
@@ -124,9 +124,11 @@ class Unfinished:
             spent = "budget spent" in ends
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
-            results = self._run.folder.path.glob(f"*/{RESULTS}")
-            without = (path for path in results if not path.with_name(JOURNAL).exists())
-            far = [path.parent.name for path in without if read_results(path).exchanges]
+            far = []
+            for path in self._run.folder.path.glob(f"*/{RESULTS}"):
+                has_journal = path.with_name(JOURNAL).exists()
+                if not has_journal and read_results(path).exchanges:
+                    far.append(path.parent.name)
             if far:
                 # Their journals are on other machines, where they could be resumed.
                 if len(far) == 1:

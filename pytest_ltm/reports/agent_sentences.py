@@ -74,12 +74,12 @@ def agent_sentences_for(
     all_sides = list(sides)
     ranked = rank_at_largest_span(all_sides)
     order = {side.agent: place for place, side in enumerate(ranked)}
-    by_agent = group_by(
-        [side for side in all_sides if side.agent in agents_under_test(all_sides)],
-        lambda side: side.agent,
-    )
+    tested = agents_under_test(all_sides)
+    by_agent = group_by(all_sides, lambda side: side.agent)
     agent_sentences = []
     for agent in sorted(by_agent, key=lambda agent: order.get(agent, len(order))):
+        if agent not in tested:
+            continue
         agent_sides = by_agent[agent]
         parts = [
             _losses_sentence(agent_sides),

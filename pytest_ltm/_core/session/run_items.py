@@ -112,17 +112,13 @@ class RunItems:
         # Plugins deselect objects of their own: pytest-testmon has some without a
         # stash.
         deselected: Sequence[object] = items
-        deselected_items = [
-            item for item in deselected if isinstance(item, pytest.Item)
-        ]
-        ltm_items = [
-            item.stash[LTM_ITEM]
-            for item in deselected_items
-            if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
-        ]
-        self.deselected.update(
-            (ltm_item.conversation.folder, ltm_item.scenario) for ltm_item in ltm_items
-        )
+        for item in deselected:
+            if not isinstance(item, pytest.Item):
+                continue
+            if LTM_ITEM in item.stash and UNWRITTEN not in item.stash:
+                ltm_item = item.stash[LTM_ITEM]
+                name = ltm_item.conversation.folder, ltm_item.scenario
+                self.deselected[name] += 1
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -152,8 +152,10 @@ def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
     scored = [row for row in rows if row.scored]
     if not scored:
         return None
-    full = [row for row in scored if row.score is not None and row.score >= FULL_MARKS]
-    spans = [row.measured_span for row in full if row.measured_span is not None]
+    spans = []
+    for row in scored:
+        if row.score is not None and row.score >= FULL_MARKS:
+            spans.append(row.measured_span)
     return mean_or_none(spans) or 0.0
 
 

@@ -206,8 +206,10 @@ class LeakCheckInput(Struct, frozen=True):
                 marked_texts += self._play_texts(
                     _seed_words(sources, seed), f"{_SEED}{seed}"
                 )
-        messages = [text for text, is_filler in marked_texts if not is_filler]
-        filler = [text for text, is_filler in marked_texts if is_filler]
+        messages: list[Text] = []
+        filler: list[Text] = []
+        for text, is_filler in marked_texts:
+            (filler if is_filler else messages).append(text)
         evidence = [text for text in messages if text.kinds]
         return {AMONG: messages, FILLER: evidence + filler}
 

@@ -129,7 +129,7 @@ def agent_sentences(material: Material) -> list[AgentSentence]:
 
 def trust_line(material: Material) -> list[str]:
     """Return short phrases on how well supported the figures are."""
-    results = [row.result for row in material.rows]
+    results = material.results
     missing = [result for result in results if not result.scored]
     words = [pluralize(len(results), "example")]
     trials = _most_trials(material)
@@ -276,7 +276,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
             "Unknown",
             "Published results do not say, and include only part of the conversations.",
         )
-    columns = [series.column for series in material.series]
+    columns = material.columns
     tokens = sum(column.tokens for column in columns)
     sentences = [_exchanged_tokens(material), *_other_costs(material)]
     # Controls have the price of the model they imitate, but it is never paid.
@@ -299,7 +299,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
 
 def _exchanged_tokens(material: Material) -> str:
     """Return how many tokens were exchanged, and how many of them were filler."""
-    columns = [series.column for series in material.series]
+    columns = material.columns
     tokens = sum(column.tokens for column in columns)
     conversations = pluralize(len(material.conversations), "conversation")
     text = f"{short_count(tokens)} tokens were exchanged in {conversations}"
@@ -313,8 +313,8 @@ def _exchanged_tokens(material: Material) -> str:
 
 def _other_costs(material: Material) -> list[str]:
     """Return the cost of controls, judge, simulated users and failed attempts."""
-    columns = [series.column for series in material.series]
-    results = [row.result for row in material.rows]
+    columns = material.columns
+    results = material.results
     imitated = [column for column in columns if column.is_hypothetical]
     hypothetical = sum(column.cost_usd or 0.0 for column in imitated)
     judge = sum(result.judge_cost_usd or 0.0 for result in results)
@@ -378,7 +378,7 @@ def _caveats(material: Material) -> list[HeadlineAnswer]:
 
 def _missing_scores(material: Material) -> _Caveat:
     """Return which examples have no score, and why."""
-    missing = [row.result for row in material.rows if not row.result.scored]
+    missing = [result for result in material.results if not result.scored]
     faults = sum(result.infrastructure for result in missing)
     lost_count = sum(result.is_lost for result in missing)
     examples = pluralize(len(material.rows), "example")

@@ -393,12 +393,12 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
             gaps=by_gap(material),
             averages=averages,
             # Only the first facts: results.json has the memory ledger of each.
-            needles=needle_rows(row.result for row in material.rows)[:2_000],
+            needles=needle_rows(material.results)[:2_000],
             first_rows=FIRST_ROWS,
             rules=deciding_rules(material),
             origins=[run_origin(run) for run in material.runs],
             marks=discrepancy_notices(material.runs),
-            graded=[row.result for row in material.rows if row.result.is_contested],
+            graded=[result for result in material.results if result.is_contested],
             # Only the first contested answers: the run's folder has all.
             most_graded=200,
             reasons=unscored_reasons(material),

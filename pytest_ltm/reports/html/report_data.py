@@ -83,6 +83,16 @@ class Material:
         return tuple(chain.from_iterable(series.rows for series in self.series))
 
     @property
+    def results(self) -> list[ScenarioResult]:
+        """The result of every example, in the order of the series."""
+        return [row.result for row in self.rows]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The column of each series."""
+        return [series.column for series in self.series]
+
+    @property
     def agents(self) -> tuple[str, ...]:
         """The agents' names, in the order of the runs."""
         return tuple(dict.fromkeys(series.agent for series in self.series))
@@ -90,8 +100,7 @@ class Material:
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of the memory spans, shortest first, isolated last."""
-        columns = [series.column for series in self.series]
-        lengths = {column.span_label: column.span or inf for column in columns}
+        lengths = {column.span_label: column.span or inf for column in self.columns}
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
     def series_at(self, span_label: str) -> tuple[ResultSeries, ...]:

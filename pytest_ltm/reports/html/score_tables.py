@@ -89,7 +89,7 @@ class FigureTable(NamedTuple):
 
 def figure_table(material: Material) -> FigureTable:
     """Return the table of figures of all series."""
-    columns = [series.column for series in material.series]
+    columns = material.columns
     figures = shown_figures(columns, "html")
     rows: list[tuple[ResultSeries, list[FigureCell]]] = []
     for series in material.series:

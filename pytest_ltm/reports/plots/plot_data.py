@@ -401,7 +401,7 @@ def _frontier_steps(spots: Sequence[FrontierSpot]) -> tuple[CostPoint, ...]:
 
 def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
-    names = scenario_names(series.column for series in material.series)
+    names = scenario_names(material.columns)
     cells = {}
     for series in material.series:
         cells[series.agent, series.column.span_label] = series.column.cells
