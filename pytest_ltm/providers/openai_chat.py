@@ -155,13 +155,14 @@ def _choices_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _first_index(bodies: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the smallest index of the choices; None if the server does not number each of them."""
-    indexes = []
+    indexes: list[int] = []
     for body in bodies:
         for choice in _choices_of(body):
-            indexes.append(choice.get("index"))
-    if not indexes or not all(isinstance(index, int) for index in indexes):
-        return None
-    return min(indexes)
+            index = choice.get("index")
+            if not isinstance(index, int):
+                return None
+            indexes.append(index)
+    return min(indexes, default=None)
 
 
 def _choice_at(index: int | None, body: Mapping[str, Any]) -> dict[str, Any]:
