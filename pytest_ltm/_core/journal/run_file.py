@@ -205,7 +205,9 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
         try:
             name = read_regular(ltm_dir / LATEST).decode().strip()
         except (OSError, ValueError):
-            raise ConfigurationError(f"there is no latest run in {ltm_dir}") from None
+            raise ConfigurationError(
+                f"there is no latest run in {ltm_dir}{_latest_above(ltm_dir)}"
+            ) from None
     if runs.is_dir() and name in {
         path.name for path in runs.iterdir() if path.is_dir()
     }:
@@ -223,6 +225,15 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
     raise ConfigurationError(
         f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *run_names])} Runs: {few}"
     )
+
+
+def _latest_above(ltm_dir: Path) -> str:
+    """Return a hint at the latest run of the nearest folder above that has one."""
+    for parent in ltm_dir.absolute().parent.parents:
+        folder = parent / ltm_dir.name
+        if (folder / LATEST).is_file():
+            return f". There is one in {folder}: name it with --ltm-dir"
+    return ""
 
 
 def newest_first(ltm_dir: Path) -> list[Path]:

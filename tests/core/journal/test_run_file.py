@@ -73,6 +73,18 @@ def test_a_run_is_found_by_latest_by_its_id_and_by_its_folder(tmp_path: Path) ->
     assert found == {"latest": "r2", "r1": "r1", "runs/r1": "r1"}
 
 
+def test_the_latest_run_of_a_folder_above_is_named_and_not_used(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".ltm").mkdir()
+    (tmp_path / ".ltm" / "latest").write_text("r1\n")
+    with pytest.raises(ConfigurationError) as caught:
+        find_run("latest", tmp_path / "src" / "tests" / ".ltm")
+    assert str(caught.value).endswith(
+        f". There is one in {tmp_path / '.ltm'}: name it with --ltm-dir"
+    )
+
+
 def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="there are no runs in"):
         find_run("r1", tmp_path, tmp_path)
