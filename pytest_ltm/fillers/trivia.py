@@ -113,15 +113,15 @@ class TriviaFiller:
 
 
 def _iter_pool_facts(
-    rng: Random, counter: TokenCounter, given: Pool | None
+    rng: Random, counter: TokenCounter, chosen_pool: Pool | None
 ) -> Iterator[tuple[QuizFact, FactTokens]]:
     from pytest_ltm.fillers.knowledge import arithmetic_facts
 
-    pool = given or built_in()
+    pool = chosen_pool or built_in()
     while True:
         for i in shuffled_range(len(pool.facts), rng):
             yield pool.facts[i], pool.cost(i, counter)
-        if given is None:
+        if chosen_pool is None:
             yield from arithmetic_facts(rng, counter)
 
 

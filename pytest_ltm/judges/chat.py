@@ -96,8 +96,8 @@ class JudgeModelClient:
         extras = {"response_format": _grade_schema(*question.form), "seed": seed}
         if not wants_form:
             del extras["response_format"]
-        kept = {name: extras[name] for name in self._extras if name in extras}
-        return {**kept, **question.parameters} if question.verbatim else kept
+        fields = {name: extras[name] for name in self._extras if name in extras}
+        return {**fields, **question.parameters} if question.verbatim else fields
 
     def own_client(self) -> JudgeModelClient:
         """Return another client of the same model, with its own connections and the known refusals."""

@@ -49,8 +49,8 @@ class TakingPart:
                     unplayed.append(item.scenario)
             if unplayed:
                 names = list(dict.fromkeys(unplayed))
-                named = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
+                scenarios = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
                 yield (
-                    f"ltm: {label} takes no part in {pluralize(len(unplayed), 'example')} ({named}): "
+                    f"ltm: {label} takes no part in {pluralize(len(unplayed), 'example')} ({scenarios}): "
                     f"not supported, as it is not {join_words(sorted(missing))}"
                 )

@@ -234,19 +234,19 @@ _TEXTS = frozenset(
 )
 
 
-def _parse_variable(given: Field) -> str:
-    name = given.value
+def _parse_variable(field: Field) -> str:
+    name = field.value
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
-        raise given.fault(
+        raise field.fault(
             "expected the name of an environment variable (which holds the key; never the key itself)."
         )
     return name
 
 
-def _parse_extra_body(given: Field) -> Mapping[str, Any]:
-    if reserved := [value for key, value in given.mapping().items() if key in _KEPT]:
+def _parse_extra_body(field: Field) -> Mapping[str, Any]:
+    if reserved := [value for key, value in field.mapping().items() if key in _KEPT]:
         raise reserved[0].fault("is set by the conversation.")
-    return given.json_mapping()
+    return field.json_mapping()
 
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {

@@ -128,16 +128,16 @@ class OpenAi(Provider):
         message: dict[str, Any] = {}
         calls: dict[Any, dict[str, Any]] = {}
         usage = None
-        done = False
+        is_complete = False
         index = _first_index(events)
         for event in events:
             usage = event.get("usage") or usage
-            done = done or "done" in event
+            is_complete = is_complete or "done" in event
             choice = _choice_at(index, event)
             piece = choice.get("delta") or choice.get("message")
             _extend_message(message, calls, piece if isinstance(piece, dict) else {})
         reason = find_end(*(_around_text(index, event) for event in events))
-        if not done and reason in {"", "null"}:
+        if not is_complete and reason in {"", "null"}:
             raise TransientFault("the stream of an answer broke off")
         if calls:
             message["tool_calls"] = list(calls.values())

@@ -105,12 +105,12 @@ def split_fields(fields: Mapping[str, Any]) -> RequestFields:
 
     For an API without a seed, and with its own form of schemas and tools.
     """
-    rest = dict(fields)
+    plain_fields = dict(fields)
     for name in ("response_format", "tools", "seed"):
-        rest.pop(name, None)
+        plain_fields.pop(name, None)
     form = fields.get("response_format", {}).get("json_schema")
     functions = [tool["function"] for tool in fields.get("tools", ())]
-    return RequestFields(rest, form, functions)
+    return RequestFields(plain_fields, form, functions)
 
 
 def drop_unset(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,15 +65,15 @@ def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
     error = find_error(data)
     if error is None and 200 <= status < 300:
         return None
-    shown = (data or text) if error is None else error
-    words = " ".join(_flatten(shown, 0))
-    counted = (_status_in(shown) if 200 <= status < 300 else None) or status
+    content = (data or text) if error is None else error
+    words = " ".join(_flatten(content, 0))
+    counted = (_status_in(content) if 200 <= status < 300 else None) or status
     return Refusal(
         words,
-        _message_of(shown),
+        _message_of(content),
         counted,
         sort_refusal(counted, words),
-        _code_in(shown),
+        _code_in(content),
     )
 
 
@@ -113,10 +113,10 @@ def _names_error(words: str, value: Any) -> bool:
 
     A number counts only as a code, so `error_rate` does not.
     """
-    named = _ERROR_NAME.fullmatch(words)
-    if named is None or isinstance(value, (str, list, dict)):
-        return named is not None
-    return named["part"] is None or named["part"].startswith(("code", "no", "num"))
+    match = _ERROR_NAME.fullmatch(words)
+    if match is None or isinstance(value, (str, list, dict)):
+        return match is not None
+    return match["part"] is None or match["part"].startswith(("code", "no", "num"))
 
 
 def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:

@@ -62,17 +62,17 @@ class Spec(Struct, frozen=True):
                     f"{where}: unknown parameter {name!r}.{hint}{keys} Choose from {', '.join(known)}."
                 )
             if dot:
-                held = values.setdefault(group, {})
+                target = values.setdefault(group, {})
                 key = member
             else:
-                held = values
+                target = values
                 key = name
-            if key in held:
+            if key in target:
                 raise AgentError(f"{where}: {name!r} is given twice.")
             if name in texts:
-                held[key] = text
+                target[key] = text
             else:
-                held[key] = {"true": True, "false": False}.get(
+                target[key] = {"true": True, "false": False}.get(
                     text, number_or_text(text)
                 )
         return {name: Field(value, where, name) for name, value in values.items()}

@@ -69,12 +69,12 @@ class ClientGuard:
 
     def _stay_at_home(self, request: Any) -> None:
         """Refuse a redirect that would send the conversation to another server, or drop its body."""
-        own = urlsplit(self._base_url)
+        home = urlsplit(self._base_url)
         # the usual redirect from http: to https:
         is_secured = request.url.scheme == "https" and request.url.port is None
-        is_own = request.url.scheme == own.scheme and request.url.port == own.port
+        is_own = request.url.scheme == home.scheme and request.url.port == home.port
         if (
-            request.url.host == own.hostname
+            request.url.host == home.hostname
             and (is_own or is_secured)
             and request.method == "POST"
         ):

@@ -286,15 +286,15 @@ def cannot_go_on(recording: Recording, checkpoints: Checkpoints) -> str:
 
 
 def _restoring_obstacle(
-    capabilities: Capabilities, said: Sequence[Exchange], checkpoints: Checkpoints
+    capabilities: Capabilities, exchanges: Sequence[Exchange], checkpoints: Checkpoints
 ) -> str:
     """Return why an agent cannot be restored to a conversation, or "".
 
-    A question asked alone is not in `said`: it does not change the agent.
+    A question asked alone is not in `exchanges`: it does not change the agent.
     """
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        is_lost = said and not checkpoints.has_state(said[-1].number)
+        is_lost = exchanges and not checkpoints.has_state(exchanges[-1].number)
         if is_lost:
-            return f"there is no checkpoint of exchange {said[-1].number}"
+            return f"there is no checkpoint of exchange {exchanges[-1].number}"
         return ""
     return "" if capabilities.restorable else NOT_RESTORABLE

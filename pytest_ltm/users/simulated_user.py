@@ -253,9 +253,9 @@ class ModelledUser:
             facts = _fill_template("facts", list=listed)
         turn_text = "last" if self._left == 1 else "left"
         turn = str(len(self._said) + 1)
-        left = _fill_template(turn_text, number=turn, most=str(self.turns))
+        reminder = _fill_template(turn_text, number=turn, most=str(self.turns))
         return _fill_template(
-            "message", goal=self.goal, facts=facts, chat=chat, left=left
+            "message", goal=self.goal, facts=facts, chat=chat, left=reminder
         )
 
 

@@ -316,6 +316,7 @@ READS_OWN_FILES = {
     "pytest_ltm.agents.memory.embeddings": "the file of an installed package",
     "pytest_ltm.agents.memory.parameters": "presets",
     "pytest_ltm.commands.init": "its own templates",
+    "pytest_ltm.datasets.suite_file": "built-in suites",
     "pytest_ltm.language.lexicon": "word lists",
     "pytest_ltm.locales.spoken": "the texts of a language",
     "pytest_ltm.reports.html.page": "scripts and styles",

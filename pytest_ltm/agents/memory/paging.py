@@ -318,8 +318,8 @@ class Paging(Thinks):
         for n, requested in enumerate(thought.calls):
             call = structs.replace(requested, id=requested.id or f"{fresh}{n}")
             calls.append(call)
-            shown = ToolCall(call.id, call.tool, json.dumps(call.arguments))
-            call_fields.append(shown.to_message())
+            tool_call = ToolCall(call.id, call.tool, json.dumps(call.arguments))
+            call_fields.append(tool_call.to_message())
         self._queue.append(
             {"role": "assistant", "content": thought.text, "tool_calls": call_fields}
         )

@@ -163,14 +163,16 @@ class Thinks(TakesTurns):
         self._ending = ("", "")
         observed = self._observed
         self._observed = {}
-        mishaps = tuple(Mishap(what, *numbers) for what, numbers in observed.items())
+        mishaps = tuple(
+            Mishap(mishap, *numbers) for mishap, numbers in observed.items()
+        )
         return Reply(text, self.usage() - before, None, free, *ending, mishaps)
 
-    def observe(self, what: str, *, failed: bool) -> None:
+    def observe(self, mishap: str, *, failed: bool) -> None:
         """Count something that a model may do wrong without a fault."""
         if not self._thinker.free:
-            times, of = self._observed.get(what, (0, 0))
-            self._observed[what] = times + failed, of + 1
+            times, of = self._observed.get(mishap, (0, 0))
+            self._observed[mishap] = times + failed, of + 1
 
     def ingested(self) -> bytes:
         """Return the ingested state, for an agent that differs only in `reading`."""
@@ -181,10 +183,10 @@ class Thinks(TakesTurns):
         # Only the first line differs: the rest may be a million tokens, and is not
         # parsed twice.
         first, _, lines = ingested.partition(b"\n")
-        own = self._head()
+        own_head = self._head()
         head = json.loads(first)
         for name in ("settings", "used", "calls"):
-            head[name] = own[name]
+            head[name] = own_head[name]
         self.load(json.dumps(head).encode() + b"\n" * bool(lines) + lines)
 
     def save(self) -> bytes:
@@ -427,13 +429,15 @@ class Pipeline(Thinks):
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
         """Return a key of utterances; `user` and `user-...`: only of the user's."""
-        side, _, rest = kind.partition("-")
+        side, _, subkind = kind.partition("-")
         if side == "user":
-            own = [utterance for utterance in utterances if utterance.role == "user"]
-            utterances = tuple(own)
-            if not (rest and utterances):
+            of_user = [
+                utterance for utterance in utterances if utterance.role == "user"
+            ]
+            utterances = tuple(of_user)
+            if not (subkind and utterances):
                 return "\n".join(utterance.text for utterance in utterances)
-            kind = rest
+            kind = subkind
         if kind == "facts":
             facts = self._think(roles.Facts(said=utterances))
             return "\n".join(fact.text for fact in facts)
@@ -493,8 +497,8 @@ class Pipeline(Thinks):
                 roles.Queries(message=message, last=last, count=query.count)
             )
         elif query.kind == "keyphrases" and looks:
-            said = (Utterance("user", message),)
-            phrases = " ".join(self._think(roles.Keyphrases(said=said)))
+            utterances = (Utterance("user", message),)
+            phrases = " ".join(self._think(roles.Keyphrases(said=utterances)))
             queries = (phrases,) if phrases else ()
         if notebook.kind == "text" and limit:
             self._pad = self._think(
@@ -596,8 +600,8 @@ class Pipeline(Thinks):
         ranked = [number for number, _ in hits]
         reading = structs.replace(self._settings.reading, budget=budget)
         chosen = reading.choose_notes(self._memories.notes(ranked, first), self._now)
-        shown = {note.id for note in chosen}
-        self._found = [number for number in ranked if str(number) in shown]
+        chosen_ids = {note.id for note in chosen}
+        self._found = [number for number in ranked if str(number) in chosen_ids]
         if self._settings.forgetting != "off" and self._now is not None:
             for number in self._found:
                 strength, _ = self._strength.get(number, (1, 0))
@@ -676,7 +680,9 @@ class Pipeline(Thinks):
             portrait=self._portrait,
             checked=self._checked,
             found=self._found,
-            strength={str(number): held for number, held in self._strength.items()},
+            strength={
+                str(number): strength for number, strength in self._strength.items()
+            },
             spoke=format_moment(self._spoke),
             session=[self._session, self._session_from, self._day_from],
             days=[self._extra_days, self._tokens_today],

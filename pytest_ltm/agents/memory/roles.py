@@ -567,12 +567,12 @@ class TimeRange(_RoleTask, frozen=True, kw_only=True):
         return spoken_of(self.message[:MAX_CLOSELY_READ], self.now)
 
 
-def _parse_range(said: object, now: datetime) -> Range:
+def _parse_range(value: object, now: datetime) -> Range:
     """Return the days in an object; ValueError if they are invalid."""
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         raise NoJSON("a time is not an object")
     days = [
-        date.fromisoformat(str(said.get(name, said.get("from"))))
+        date.fromisoformat(str(value.get(name, value.get("from"))))
         for name in ("from", "to")
     ]
     first, last = days
@@ -591,11 +591,11 @@ class Reread(_RoleTask, frozen=True, kw_only=True):
 
     def _shown(self) -> dict[str, object]:
         times = self.note.begin_time, self.now
-        said, day = (
+        note_day, day = (
             "an unknown day" if at is None else f"{at:%A, %Y-%m-%d}" for at in times
         )
         return super()._shown() | {
-            "note": f"Said on {said}:\n{_numbered_lines(self.note.utterances)}",
+            "note": f"Said on {note_day}:\n{_numbered_lines(self.note.utterances)}",
             "day": day,
         }
 

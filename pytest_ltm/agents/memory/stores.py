@@ -307,15 +307,15 @@ class Stored(TakesTurns):
     def configuration(self) -> Mapping[str, Any]:
         """Return the settings that affect the answers; no secrets."""
         if callable(getattr(self._store, "configuration", None)):
-            own = self._store.configuration()
+            store_settings = self._store.configuration()
         else:
-            own = {}
+            store_settings = {}
         return {
             "store": VERSION,
             **self._settings,
             **self._thinker.configuration(),
             **({"pace": str(self._pace)} if self._pace.waits else {}),
-            "own": dict(own),
+            "own": dict(store_settings),
         }
 
     def turn(self) -> AbstractContextManager[object]:
@@ -516,9 +516,9 @@ class Stored(TakesTurns):
         self._found = found
         self._raise_leak()
         self._empty += bool(self._utterances) and not hits
-        shown = self._reading.choose_notes(hits, self._now)
+        notes = self._reading.choose_notes(hits, self._now)
         task = Replying(
-            message=message, now=self._now, notes=shown, reading=self._reading
+            message=message, now=self._now, notes=notes, reading=self._reading
         )
         try:
             thought = self._thinker.think(task)
@@ -552,7 +552,7 @@ class Stored(TakesTurns):
             yield self._called("add_session", messages, **scope)
             yield from self._note_written(pending)
 
-    def _note_written(self, said: Sequence[Utterance]) -> Steps:
+    def _note_written(self, utterances: Sequence[Utterance]) -> Steps:
         """Store which records the store derived from these utterances."""
         self._unsettled = True
         if not self._offers("written"):
@@ -562,16 +562,16 @@ class Stored(TakesTurns):
             operations = [operations]
         for operation in operations:
             is_row = isinstance(operation, (list, tuple)) and len(operation) == _WRITTEN
-            what, key, text = operation if is_row else (None, None, None)
-            self._rows.append((what, key, text))
+            kind, key, text = operation if is_row else (None, None, None)
+            self._rows.append((kind, key, text))
             self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
-            if what == "deleted":
+            if kind == "deleted":
                 self._records.pop(str(key), None)
-            elif what in {"added", "changed"} and isinstance(text, str):
+            elif kind in {"added", "changed"} and isinstance(text, str):
                 # The text of a changed record is new, but its sources stay.
-                is_new = what == "added"
+                is_new = kind == "added"
                 sources = () if is_new else self._records.get(str(key), ())[1:]
-                new_sources = (utterance.text for utterance in said)
+                new_sources = (utterance.text for utterance in utterances)
                 self._records[str(key)] = (text, *sources, *new_sources)
             else:
                 raise AgentFault(
@@ -616,10 +616,10 @@ class Stored(TakesTurns):
             added = self._utterances.get(text)
         if record := None if key is None else self._records.get(str(key)):
             self._note_leak(record[1:])
-            own = text if isinstance(text, str) else record[0]
+            record_text = text if isinstance(text, str) else record[0]
             return Utterance(
-                "", own, at if isinstance(at, datetime) else None
-            ), "\n".join([own, *record[1:]])
+                "", record_text, at if isinstance(at, datetime) else None
+            ), "\n".join([record_text, *record[1:]])
         if added is not None:
             self._note_leak((added.text,))
             return added, added.text

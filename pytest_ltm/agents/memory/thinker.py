@@ -332,8 +332,10 @@ def make_thinker(
     place in the file.
     """
     if names_model(spec):
-        prompts, own = _split_prompts(parameters)
-        chosen, _ = read_model(spec, role=role, parameters=own, ready=ready)
+        prompts, model_parameters = _split_prompts(parameters)
+        chosen, _ = read_model(
+            spec, role=role, parameters=model_parameters, ready=ready
+        )
         reading = current_reading()
         return lambda: Chats(chosen, reading, prompts), chosen
     if spec != "rules":
@@ -351,9 +353,9 @@ def make_thinker(
 def _split_prompts(parameters: Field) -> tuple[Prompts, Field]:
     """Return the chosen prompts, and the other parameters."""
     fields = parameters.mapping()
-    own = {name: fields[name].value for name in fields if name != _FILE_OF_PROMPTS}
+    values = {name: fields[name].value for name in fields if name != _FILE_OF_PROMPTS}
     if _FILE_OF_PROMPTS in fields:
         prompts = load_role_prompts(Path(fields[_FILE_OF_PROMPTS].text("a file")))
     else:
         prompts = PROMPTS
-    return prompts, structs.replace(parameters, value=own)
+    return prompts, structs.replace(parameters, value=values)

@@ -110,8 +110,8 @@ class UserMemories(TakesTurns):
 
     def load(self, state: bytes) -> None:
         """Restore what `save` returned."""
-        for memory, own in self._memories_of(state):
-            memory.load(own)
+        for memory, user_state in self._memories_of(state):
+            memory.load(user_state)
 
     def ingested(self) -> bytes:
         """Return the ingested state, for an agent that differs only in `reading`."""
@@ -119,8 +119,8 @@ class UserMemories(TakesTurns):
 
     def adopt(self, ingested: bytes) -> None:
         """Adopt the state of an agent of the same kind; this agent's own usage stays."""
-        for memory, own in self._memories_of(ingested):
-            memory.adopt(own)
+        for memory, user_state in self._memories_of(ingested):
+            memory.adopt(user_state)
 
     def _memories_of(self, state: bytes) -> list[tuple[Memory, bytes]]:
         """Return the memory of each user in a state, and that user's part; all other memories are closed."""
@@ -128,7 +128,9 @@ class UserMemories(TakesTurns):
         for user in [name for name in self._memories if name]:
             self._memories.pop(user).close()
         states = _states_by_user(state)
-        return [(self.memory_of(user), own) for user, own in states.items()]
+        return [
+            (self.memory_of(user), user_state) for user, user_state in states.items()
+        ]
 
     def _turn_to(self, user: str) -> Memory:
         memory = self.memory_of(user)
