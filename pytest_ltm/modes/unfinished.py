@@ -44,14 +44,6 @@ def _rows_done(conversations: Iterable[ConversationResult]) -> list[ScenarioResu
     return rows_done
 
 
-def _spending(
-    conversations: Iterable[ConversationResult],
-) -> list[ConversationResult]:
-    return [
-        conversation for conversation in conversations if not conversation.hypothetical
-    ]
-
-
 def _was_paid(conversation: ConversationResult) -> bool:
     """Return whether an agent reported some usage, or was a person, whose time is valuable."""
     if conversation.cost_usd or conversation.input_tokens:
@@ -90,7 +82,11 @@ class Unfinished:
         tokens = sum(conversation.tokens for conversation in result.conversations)
         if not tokens and not cut_off:
             return
-        spending = _spending(result.conversations)
+        # Controls only estimate what a model would cost.
+        spending = []
+        for conversation in result.conversations:
+            if not conversation.hypothetical:
+                spending.append(conversation)
         cost = known_sum(conversation.cost_usd for conversation in spending)
         paid = any(map(_was_paid, spending))
         spent = "" if cost is None else f", ${cost:.4f}"

@@ -55,8 +55,8 @@ class NaiveAgenda:
             return Fill(0 if listening else min(targets) - self.position)
         return Finish()
 
-    def rivals(self, one: int, other: int) -> bool:
-        first, second = self.entries[one].scenario, self.entries[other].scenario
+    def rivals(self, lane: int, other: int) -> bool:
+        first, second = self.entries[lane].scenario, self.entries[other].scenario
         if first == second and not all(
             e.together for e in self.entries if e.scenario == first
         ):
