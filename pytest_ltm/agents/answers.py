@@ -5,7 +5,7 @@ Results have exact types of ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import AsyncGeneratorType
 from typing import Any, cast
 
@@ -232,10 +232,11 @@ def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
     if depth < 0:
         return None
     if (items := exact_items(value)) is not None:
-        found = _find_text(items[-1], depth - 1) if items else None
-        return found and (f"[-1]{found[0]}", found[1])
+        place = _place_of_reply(items)
+        found = _find_text(items[place], depth - 1) if items else None
+        return found and (f"[{place}]{found[0]}", found[1])
     is_mapping = isinstance(value, Mapping)
-    fields = value if is_mapping else _fields(value)
+    fields = _fields(value)
     names = [name for name in NAMES if name in fields]
     if is_mapping and not names and len(value) == 1:
         names = [name for name in value if inherits(name, str)]
@@ -248,10 +249,26 @@ def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
     return None
 
 
+def _place_of_reply(items: Sequence[object]) -> int:
+    """Return the place of the smallest `index` if each item has one, as choices do; else that of the last item, -1."""
+    indexes: list[int] = []
+    for item in items:
+        index = _fields(item).get("index")
+        if type(index) is not int:
+            return -1
+        indexes.append(index)
+    if len(indexes) < 2:
+        return -1
+    return indexes.index(min(indexes))
+
+
 def _is_text(value: object) -> bool:
     return inherits(value, str)
 
 
 def _fields(value: object) -> Mapping[str, object]:
+    """Return the items of a mapping, or the attributes of an object."""
+    if isinstance(value, Mapping):
+        return value
     fields = read_attribute(value, "__dict__")
     return fields if type(fields) is dict else {}

@@ -239,6 +239,14 @@ CURES = [
         "its choices[-1].message.output",
     ),
     (
+        {"choices": [{"index": 1, "text": "a"}, {"index": 0, "text": "hi"}]},
+        "its ['choices'][1]['text']",
+    ),
+    (
+        {"choices": [SimpleNamespace(index=n, text=str(n)) for n in (2, 0, 1)]},
+        "its ['choices'][1].text",
+    ),
+    (
         SimpleNamespace(content=[SimpleNamespace(type="text", text="hi")]),
         "its content[-1].text",
     ),
