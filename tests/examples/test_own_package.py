@@ -76,9 +76,9 @@ def test_its_command_and_its_kind_are_those_of_ltm(package: Path) -> None:
 
 
 def answer_listener(post: Post) -> Answer | dict[str, Any]:
-    """Answer like the example's service, with a line that fits no question and is no grade."""
+    """Answer like the example's service, with a line that is right for no question and is no grade."""
     words = len(post.body["lines"])
-    return {"line": "An old bicycle.", "read": words, "written": 3}
+    return {"line": "You never told me.", "read": words, "written": 3}
 
 
 @pytest.mark.slow

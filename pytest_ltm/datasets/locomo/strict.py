@@ -383,7 +383,7 @@ def _adversarial_verdict(question: str, prediction: str) -> Ruling:
 
 def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> Ruling:
     """Return the ruling on a yes/no answer, whose reason must be related to the expected one."""
-    word = yes_or_no(reply)
+    word = yes_or_no(reply, question)
     if not word:
         if commits_to_neither(reply):
             return Ruling("no", SEVERAL)

@@ -157,7 +157,7 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
         return time_ruling(expected, gold.whole, end)
     match gold.kind:
         case "yes or no":
-            return yes_or_no_ruling(gold, end, refused=refused)
+            return yes_or_no_ruling(gold, question, end, refused=refused)
         case "amount":
             # for times, one day off is accepted, as in the published prompt; judges
             # disagree on a week or month

@@ -11,7 +11,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pytest_ltm.api.model import STOP_WORDS, content_stems, plain_words
+from pytest_ltm.api.model import (
+    STOP_WORDS,
+    content_stems,
+    plain_words,
+    word_stem,
+)
 from pytest_ltm.api.storage import lazy_pattern
 from pytest_ltm.language.clauses import (
     normalize_text,
@@ -42,6 +47,7 @@ from pytest_ltm.language.rulings.gold import (
     answering_quantities,
     is_at_another_rate,
     is_expected_amount,
+    is_turned,
     time_of,
     without_questions,
 )
@@ -57,6 +63,7 @@ from pytest_ltm.language.values.quantities import (
     distinct_quantities,
     find_quantities,
     is_close,
+    is_in_same_unit,
     is_result,
 )
 
@@ -106,7 +113,8 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     if ruling.reason in _IN_SOME_WORDS and _turns_words(gold, question, reply):
         return Ruling("unscored", f"{ruling.reason}, and turns it round")
     is_order_right = ruling == RIGHT and _names_both(question, reply)
-    if ruling.verdict == "yes" and not is_order_right:
+    is_denial = gold.kind == "yes or no" and _denies_alike(gold, question, reply)
+    if ruling.verdict == "yes" and not (is_order_right or is_denial):
         doubt = assertion_doubt(gold, question, reply)
         if doubt:
             return Ruling("unscored", f"{ruling.reason}, and {doubt}")
@@ -118,13 +126,36 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     return ruling
 
 
+def _denies_alike(gold: Gold, question: str, reply: str) -> bool:
+    """Return whether a reply and the expected no deny what is asked, and the latter says nothing more."""
+    is_denied = all(map(has_negation, (gold.texts[0], reply)))
+    return is_denied and content_stems(gold.texts[0]) <= content_stems(question)
+
+
 def _turns_words(gold: Gold, question: str, reply: str) -> bool:
     """Return whether a reply with the words of the expected answer may say something else with them."""
     relations = _RELATIONS.intersection(plain_words(gold.texts[0]))
     # "black without sugar", and "black with one sugar"
     is_lost = not relations.issubset(plain_words(f"{question} {reply}"))
     is_denied = has_negation(reply) and not has_negation(f"{question} {gold.whole}")
-    return is_lost or is_denied or _exchanges_names(gold.texts[0], reply)
+    is_turned_round = is_lost or is_denied or _exchanges_names(gold.texts[0], reply)
+    return is_turned_round or _counts_otherwise(gold.texts[0], reply)
+
+
+_ONE_THING = lazy_pattern(r"\b(?:one|a single) (\w+)")
+
+
+def _counts_otherwise(expected: str, reply: str) -> bool:
+    """Return whether a reply has another number of the one thing that is expected: three goals."""
+    thing = _ONE_THING.search(normalize_text(expected))
+    if thing is None:
+        return False
+    text = normalize_text(reply)
+    counted_stems: set[str] = set()
+    for amount in find_quantities(text):
+        if amount.is_count:
+            counted_stems.update(map(word_stem, plain_words(text[amount.end :])[:1]))
+    return word_stem(thing[1]) in counted_stems
 
 
 def _exchanges_names(expected: str, reply: str) -> bool:
@@ -341,6 +372,8 @@ class _Topic:
         self._verbs_of_user -= _EMPTY
         self._verbs_to_user -= _EMPTY
         self.asks_of_other = RE.other_asked.search(question.lower()) is not None
+        self.question = question
+        self.asks_who = not _WHO.isdisjoint(question_words)
         self.asks_for_origin = question_words[-1:] == ["from"]
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
@@ -445,6 +478,16 @@ class _Topic:
         if is_expected_amount(self._gold, amount) and not is_measured:
             return False
         return f"{float(amount.value):g}" not in self._keys
+
+    def measures_another(self, text: str) -> bool:
+        """Return whether a text has another amount in a unit of the expected one."""
+        expected = [part for parts in self._gold.amounts for part in parts]
+        return self.is_amount and any(
+            not amount.is_bare
+            and self._is_rival_amount(amount)
+            and any(is_in_same_unit(part, amount) for part in expected)
+            for amount in find_quantities(normalize_text(text))
+        )
 
     def has_word(self, word: str) -> bool:
         """Return whether a word is in the question or the expected value, in the same form."""
@@ -687,7 +730,8 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
         return _SUBJECT
     if _is_listed(mention.led, mention.rest, topic):
         return _AMONG
-    return _OTHERS if _is_of_another(mention.before, mention.after, topic) else ""
+    is_other = _is_of_another(mention.before, mention.after, topic)
+    return _OTHERS if is_other or _is_in_asked_thing(mention, topic) else ""
 
 
 def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
@@ -739,7 +783,13 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
         return _NO_CLAIM
     lead = RE.changed.sub(" to ", lead)
     turns = topic.has_mark(RE.turns, lead) or _is_row_of_another(mention, topic)
-    doubts = (_is_doubted, _is_unreal, _is_talked_about, _is_of_another_person)
+    doubts = (
+        _is_doubted,
+        _is_unreal,
+        _is_talked_about,
+        _is_of_another_person,
+        _tells_contrary,
+    )
     turns = turns or any(doubt(mention, topic) for doubt in doubts)
     is_governed = mention.part.link not in _EXPLAINS and _is_governed(lead, topic)
     if turns or is_governed or not _is_plain_tail(mention, topic):
@@ -752,6 +802,10 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
         return "conclusion"
     claim = _claim_after(lead, mention, topic)
     return _NO_CLAIM if claim and topic.is_replaced(mention) else claim
+
+
+_WHO = frozenset(("who", "whom"))
+_OWNED = lazy_pattern(r"\b(\w+) of (?:(?!by\b|from\b|with\b)\w+ ){0,2}$")
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
@@ -772,6 +826,17 @@ def _is_of_another_person(mention: _Mention, topic: _Topic) -> bool:
             return True
     lead = plain_words(mention.before)
     return topic.asks_of_other and lead[:1] in _USER_SUBJECTS
+
+
+def _tells_contrary(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a sentence tells of the contrary of what is asked: when it begins, for when it ends."""
+    return is_turned(topic.question, mention.sentence.text)
+
+
+def _is_in_asked_thing(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a person belongs to a thing of the question: a portrait of your aunt, for who painted it."""
+    owned = _OWNED.search(mention.before) if topic.asks_who else None
+    return owned is not None and topic.has_word(owned[1])
 
 
 def _strip_recalls(text: str) -> str:
@@ -1060,11 +1125,26 @@ def _rival_doubt(
             continue
         if any(_is_answer_too(clause, claim, topic) for claim in claims):
             return _ANOTHER
+        if _measures_again(clause, claims[-1], topic):
+            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
             return _ANOTHER
     return ""
+
+
+_SAME_SUBJECT = lazy_pattern(
+    r"\W*(?:(?:so|now|then|and|but|since) )*(?:you|it|he|she|they|we)\w*\b"
+)
+
+
+def _measures_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a later sentence continues with another amount in the expected unit: "You use 38 cm now"."""
+    text = clause.part.text
+    is_later = clause.sentence.start > claim.sentence.start
+    goes_on = is_later and _SAME_SUBJECT.match(text) is not None
+    return goes_on and topic.measures_another(text)
 
 
 def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:

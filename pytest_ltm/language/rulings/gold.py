@@ -552,7 +552,8 @@ def _why_of_something_else(
     strange_words = _TOTAL if is_each_asked else _SHARING
     if all(strange_words.intersection(plain_words(part)) for part in around):
         return "names the total, or the amount of each part"
-    if all(hit.period for hit in hits) and not RE.per.search(known):
+    asked = [*RE.per.findall(known), *(part.period for part in find_quantities(known))]
+    if all(hit.period for hit in hits) and not any(asked):
         return "names the amount of some time"
     return ""
 
@@ -621,6 +622,10 @@ def _near_miss(
         return _OFF_THE_MOST
     if ambiguous or is_sum(gold.amounts, pool):
         return _AMONG
+    # "two stars" of 2 out of 5
+    is_pair = any(len(parts) > 1 for parts in gold.amounts)
+    if is_pair and any(is_expected_amount(gold, quantity) for quantity in pool):
+        return Ruling("unscored", PART_OF_IT)
     if any(
         is_close(amount, quantity) for (amount, *_) in gold.amounts for quantity in pool
     ):
@@ -642,8 +647,9 @@ def _is_of_kind(amount: Quantity, gold: Gold, question: str, text: str) -> bool:
     is_same_kind = BARE in kinds | amount.kinds or not kinds.isdisjoint(amount.kinds)
     # '09 is 2009
     is_short_year = _is_year(first) and amount.value == first.value % _CENTURY
-    # "at eight" may be a time
-    is_time = amount.is_time or (first.is_time and amount.is_bare)
+    # "at eight" may be a time; 4/3 is read as a fraction, and may be a day
+    is_whole = amount.is_bare and amount.value.denominator == 1
+    is_time = amount.is_time or (first.is_time and is_whole)
     return (
         is_same_kind
         and is_time == first.is_time

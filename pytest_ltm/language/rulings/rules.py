@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -65,7 +65,12 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
 )
 from pytest_ltm.language.talk import Topic
-from pytest_ltm.language.values import find_values, names_other_closed
+from pytest_ltm.language.values import (
+    asks_for_name,
+    find_values,
+    is_closed_name,
+    names_other_closed,
+)
 from pytest_ltm.language.values.quantities import are_present, find_quantities
 
 RE = LEXICON.expressions("rules")
@@ -77,7 +82,6 @@ TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
 _FEW = 3
 _PAIR = 2
-_BARE_WORDS = 5
 SOMETHING_ELSE = "names something else"
 HAS_ITS_WORDS = "has its words"
 REWORDED = "names all of it in other words"
@@ -185,6 +189,26 @@ def _may_be_compared(gold: str, text: str) -> bool:
 
 _OTHER_WRITING = re.compile(r"[^\x00-\x7f]|[0-9/]|[A-Z]{2}")
 _NUMBER_WORDS = COUNTS.keys() | ORDINALS.keys()
+# A capital within a sentence.
+_INNER_NAME = re.compile(r"(?<=[^\W_][ ,])\s*[A-Z][a-z]\w*")
+
+
+def _is_another_name(gold: str, question: str, text: str) -> bool:
+    """Return whether a text without a word of the expected answer has another name: Porto for Lisbon.
+
+    What has no name may be meant in other words: crisps and potato chips.
+    """
+    # another name of a country may be an old one, or one of its places
+    if is_closed_name(gold) and not asks_for_name(question):
+        return names_other_closed(text, gold)
+    # a lone word may be capitalised as the beginning of an answer
+    is_sure = (
+        " " in gold.strip() or asks_for_name(question) or RE.where.search(question)
+    )
+    if not is_sure or not _is_name(gold):
+        return False
+    has_name = _is_name(text) or _INNER_NAME.search(text)
+    return bool(has_name) and _may_be_compared(gold, text)
 
 
 # --- Rulings on those things.
@@ -324,8 +348,9 @@ def _partial_ruling(
     # some people use only one word of a name
     one_word = names and things[0].wanted[0] not in missing
     is_plain = _may_be_compared(gold, text)
+    is_other_name = _is_another_name(gold, question, text)
     wrong = (
-        (SOMETHING_ELSE, nothing and strange and is_plain),
+        (SOMETHING_ELSE, nothing and strange and is_other_name),
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),
         (
             "names another of the kind",
@@ -345,9 +370,12 @@ def _partial_ruling(
 def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
     """Return whether an answer replaces one of a thing's two words: semi-finals for quarter-finals."""
     mine = telling_keys(thing.text)
-    theirs = meaning_keys(text)
-    for place, word in enumerate(mine):
-        if word in theirs and len(mine) == 2:
+    if len(mine) != _PAIR:
+        return False
+    for theirs in map(meaning_keys, split_sentences(text)):
+        for place, word in enumerate(mine):
+            if word not in theirs:
+                continue
             beside = theirs.index(word) + (1 if place == 0 else -1)
             if 0 <= beside < len(theirs) and theirs[beside] in strange:
                 return True
@@ -462,8 +490,10 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     )
     # a question about both, or neither, is not about an order
     sentences = split_sentences(plain) if wants_first != wants_last else []
-    order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
-    ordered = {earlier == wants_first for earlier in order if earlier is not None}
+    ordered: set[bool] = set()
+    for sentence in sentences:
+        orders = _orders_in(right, wrong, sentence)
+        ordered.update(is_before == wants_first for is_before in orders)
     winners: set[bool | None] = (
         {opening} if opening is not None else {*ordered} or {named_right}
     )
@@ -494,35 +524,31 @@ def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
     return len(option & texts) / max(1, len(option))
 
 
-def _is_earlier(
+def _orders_in(
     right: frozenset[str], wrong: frozenset[str], sentence: str
-) -> bool | None:
-    """Return whether a sentence puts the right thing before the wrong one; None if it does not say."""
+) -> Iterator[bool]:
+    """Yield whether a sentence puts the right thing before the wrong one, for each time it says so."""
     if opening := RE.opening.match(sentence):
-        return _order_of_pair(
-            right,
-            wrong,
-            opening[2],
-            opening[3],
-            swapped=opening[1] in ("before", "prior to"),
-        )
+        swapped = opening[1] in ("before", "prior to")
+        is_before = _order_of_pair(right, wrong, *opening.group(2, 3), swapped=swapped)
+        if is_before is not None:
+            yield is_before
+        return
     for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
             text_before = sentence[: match.start()]
             after = RE.clauses.split(sentence[match.end() :])[0]
-            if (
-                ordered := _order_of_pair(
-                    right, wrong, text_before, after, swapped=swapped
-                )
-            ) is not None:
-                return ordered
+            is_before = _order_of_pair(
+                right, wrong, text_before, after, swapped=swapped
+            )
+            if is_before is not None:
+                yield is_before
+                return
     for clause in RE.clauses.split(sentence):
         named_right = _names_one(right, wrong, clause, least=0.01)
-        if named_right is not None and (
-            RE.first.search(clause) or RE.last.search(clause)
-        ):
-            return named_right if RE.first.search(clause) else not named_right
-    return None
+        is_first = RE.first.search(clause) is not None
+        if named_right is not None and (is_first or RE.last.search(clause)):
+            yield named_right == is_first
 
 
 def _order_of_pair(
@@ -685,16 +711,18 @@ def _absent_ruling(
     if not content_stems(hypothesis).isdisjoint(gold.stems - asked_stems):
         return Ruling("unscored", "has its words on the way only")
     # a sentence may paraphrase it
-    is_bare = _is_name(gold.texts[0]) or len(plain_words(end)) <= _BARE_WORDS
-    is_other = is_bare and _may_be_compared(gold.texts[0], end)
+    is_other = _is_another_name(gold.texts[0], question, end)
     return Ruling("no" if is_other else "unscored", "has none of its words")
 
 
 # --- Answers that should say yes or no.
 
 
-def yes_or_no(text: str) -> str:
-    """Return `yes` or `no` as a text says in any words; "" if it says neither, or both."""
+def yes_or_no(text: str, question: str = "") -> str:
+    """Return `yes` or `no` as a text says in any words; "" if it says neither, or both.
+
+    `question`: a denial of something else is neither: "she eats no meat", if asked for a vegetarian.
+    """
     plain_text = normalize_text(text)
     if RE.either_way.search(plain_text):
         return ""
@@ -704,7 +732,10 @@ def yes_or_no(text: str) -> str:
         if pattern.search(plain_text)
     ]
     if not words:
-        return "no" if RE.denies.match(plain_text) else ""
+        # a name alone does not tell what is denied
+        asked_stems = content_stems(_INNER_NAME.sub(" ", question))
+        is_asked = not question or not asked_stems.isdisjoint(content_stems(text))
+        return "no" if is_asked and RE.denies.match(plain_text) else ""
     return words[0] if len(words) == 1 else ""
 
 
@@ -716,9 +747,9 @@ def commits_to_neither(text: str) -> bool:
     )
 
 
-def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
+def yes_or_no_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should say yes or no."""
-    said = yes_or_no(end)
+    said = yes_or_no(end, question)
     if refused:
         if said:
             return Ruling("unscored", "says it, and doubts")

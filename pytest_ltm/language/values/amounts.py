@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from types import ModuleType
 from typing import Any
 
@@ -44,6 +44,8 @@ _CALENDAR_UNITS = ("month", "year", "decade", "century", "quarter")
 # Converted amounts with a smaller difference may mean the same: four weeks and a month,
 # 10 km and 6.2 miles.
 _ROUGHLY = 0.15
+# Amounts in units of two systems with at most this difference are rounded: 5 miles, 8 km.
+_CONVERTED = 0.01
 _EXACTLY = 1e-9
 
 
@@ -428,7 +430,13 @@ def units_at(
         # a full stop after a name ends a sentence
         if not words[-1]:
             continue
-        for glue in (" ", ""):
+        # "km / h" may be spaced, the figure of "m2" touches
+        is_spaced = any(
+            token.is_number and token.start > before.end
+            for before, token in pairwise(tokens[place : place + size])
+        )
+        glues = (" ",) if is_spaced else (" ", "")
+        for glue in glues:
             name = glue.join(words)
             name = _primes(name.replace("''", '"'))
             units = cldr.unit_names().get(name, frozenset())
@@ -511,10 +519,21 @@ def _with_rate(
     """Yield an amount per period: 3 times a week, 20 dollars per hour."""
     if place < len(tokens) and tokens[place].key in _PER:
         for count, unit, end in _periods(tokens, place + 1):
-            yield replace(amount, per=(count, unit)), end
+            joined = {_joined_unit(name, unit) for name in amount.units} - {""}
+            if joined and count == 1:
+                # a unit of its own: miles an hour
+                yield replace(amount, units=frozenset(joined)), end
+            else:
+                yield replace(amount, per=(count, unit)), end
     elif place < len(tokens):
         for period in _rate_words().get(tokens[place].key, []):
             yield replace(amount, per=period), place + 1
+
+
+def _joined_unit(unit: str, period: str) -> str:
+    """Return the id of the unit that an amount has in a period: miles an hour; "" if there is none."""
+    name = f"{unit.partition('-')[2]}-per-{period.partition('-')[2]}"
+    return next((known for known in cldr.unit_ids() if known.endswith(f"-{name}")), "")
 
 
 def _frequencies(
@@ -614,26 +633,28 @@ def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
 
 
 def _compare_rough(first: Amount, second: Amount) -> Sameness:
-    mine = first.low or first.high
-    theirs = second.low or second.high
-    exact = _compare_exact(
-        replace(first, low=mine, high=mine, about=False),
-        replace(second, low=theirs, high=theirs, about=False),
-    )
-    if exact is Sameness.SAME and first.about and second.about:
+    mine, theirs = (replace(amount, about=False) for amount in (first, second))
+    ends = {_compare_ends(mine, theirs, end) for end in ("low", "high")}
+    # whoever converts 100 km says "about 62 miles"
+    is_converted = mine.is_exact and mine.low != theirs.low
+    if ends == {Sameness.SAME} and (is_converted or first.about == second.about):
         return Sameness.SAME
     is_in_one_unit = not (first.units and second.units) or first.units & second.units
-    if is_in_one_unit and _is_near(mine, theirs):
-        return Sameness.UNKNOWN
-    if exact is Sameness.OTHER:
-        return exact
+    is_near = _is_near(mine.low or mine.high, theirs.low or theirs.high)
+    if Sameness.OTHER in ends and not (is_in_one_unit and is_near):
+        return Sameness.OTHER
     return Sameness.UNKNOWN
 
 
 def _is_near(mine: Fraction | None, theirs: Fraction | None) -> bool:
     if mine is None or theirs is None:
         return False
-    return abs(mine - theirs) <= _ROUGHLY * max(abs(mine), abs(theirs))
+    return _distance(float(mine), float(theirs)) <= _ROUGHLY
+
+
+def _distance(mine: float, theirs: float) -> float:
+    """Return how far two numbers are apart, as a share of the larger one."""
+    return abs(mine - theirs) / max(abs(mine), abs(theirs), 1e-12)
 
 
 def _compare_exact(first: Amount, second: Amount) -> Sameness:
@@ -706,15 +727,23 @@ def _compare_converted(
     generic = "temperature-generic" in (unit, other)
     if generic and unit.startswith("temperature") and other.startswith("temperature"):
         return Sameness.SAME if mine == theirs else Sameness.OTHER
-    sizes = _in_one_unit(float(mine), unit, float(theirs), other)
+    return _compare_measures(float(mine), unit, float(theirs), other)
+
+
+def _compare_measures(mine: float, unit: str, theirs: float, other: str) -> Sameness:
+    sizes = _in_one_unit(mine, unit, theirs, other)
     if sizes is None:
         if unit.split("-", maxsplit=1)[0] != other.split("-", maxsplit=1)[0]:
             return Sameness.OTHER
         return Sameness.UNKNOWN
     result = _compare_sizes(*sizes, exact_units=_are_exact(unit, other))
+    if result is not Sameness.UNKNOWN or not _are_exact(unit, other):
+        return result
     # nobody rounds 11,000 m to 10 km
-    is_rounded = result is not Sameness.UNKNOWN or not _is_multiple(unit, other)
-    return result if is_rounded else Sameness.OTHER
+    if _is_multiple(unit, other):
+        return Sameness.OTHER
+    # in units of another system it is rounded: 8 km for 5 miles
+    return Sameness.SAME if _distance(*sizes) <= _CONVERTED else result
 
 
 def _is_multiple(unit: str, other: str) -> bool:
@@ -733,7 +762,7 @@ def _are_exact(unit: str, other: str) -> bool:
 
 
 def _compare_sizes(mine: float, theirs: float, *, exact_units: bool) -> Sameness:
-    apart = abs(mine - theirs) / max(abs(mine), abs(theirs), 1e-12)
+    apart = _distance(mine, theirs)
     if apart <= _EXACTLY:
         return Sameness.SAME if exact_units else Sameness.UNKNOWN
     return Sameness.UNKNOWN if apart <= _ROUGHLY else Sameness.OTHER
@@ -786,7 +815,10 @@ def _pint() -> ModuleType:
 
 @cache
 def _registry() -> Any:
-    return _pint().UnitRegistry(autoconvert_offset_to_baseunit=True)
+    registry = _pint().UnitRegistry(autoconvert_offset_to_baseunit=True)
+    # Pint's own decade is a ratio of frequencies
+    registry.define(f"{_TEN_YEARS} = 10 * year")
+    return registry
 
 
 @cache
@@ -800,7 +832,12 @@ def _pint_unit(unit: str) -> Any:
         return None
 
 
+_TEN_YEARS = "calendar_decade"
+
+
 def _pint_name(name: str) -> str:
+    if name == "decade":
+        return _TEN_YEARS
     for power, word in ((2, "square-"), (3, "cubic-")):
         if name.startswith(word):
             return f"{name.removeprefix(word).replace('-', '_')}**{power}"

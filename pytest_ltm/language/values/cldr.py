@@ -20,6 +20,8 @@ _PROSE = ("long", "short")
 _SHORT = 2
 _MANY = 4
 _PLACE = re.compile(r"\{0\}")
+# The raised figures of square and cubic units are plain ones in plain writing.
+_RAISED = str.maketrans("\u00b2\u00b3", "23")
 _QUOTED = re.compile(r"'([^']+)'")
 
 
@@ -43,7 +45,7 @@ def name_key(name: str) -> str:
 
 
 def _spelled_key(name: str) -> str:
-    return " ".join(name.replace(".", "").split())
+    return " ".join(name.translate(_RAISED).replace(".", "").split())
 
 
 @cache

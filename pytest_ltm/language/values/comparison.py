@@ -12,6 +12,7 @@ from itertools import chain, product, takewhile, zip_longest
 from typing import Literal, TypeAlias
 
 from pytest_ltm.api.model import STOP_WORDS, plain_words
+from pytest_ltm.language.numbers import SMALL_NUMBERS
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.amounts import (
     COUNTED,
@@ -69,6 +70,7 @@ _PLAIN_WORDS = frozenset(
     )
 )
 """Words beside a value that change nothing in it, unlike quantifiers: all but one, half of the 12."""
+_AGO = re.compile(r"\bago\b")
 Kind: TypeAlias = Literal["amount", "time"]
 _EDGES = ' \t\n.,;:!?"*_`'
 
@@ -150,7 +152,10 @@ class Text:
         tokens = list(self.tokens)
         while len(tokens) > 1 and tokens[0].key in _LEADING_WORDS:
             tokens = tokens[1:]
-        if len(tokens) > 2 and tokens[0].key in ("a", "an") and tokens[1].is_number:
+        is_number = len(tokens) > 2 and (
+            tokens[1].is_number or tokens[1].key in SMALL_NUMBERS
+        )
+        if is_number and tokens[0].key in ("a", "an"):
             tokens = tokens[1:]
         return tokens
 
@@ -267,6 +272,28 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
     return None
 
 
+def _compare_figures(mine: Text, theirs: Text) -> Sameness | None:
+    """Compare a value with its numbers alone, said one after the other: six one for 6'1"."""
+    spoken = _spoken_numbers(theirs.body)
+    written = [int(token.text) for token in mine.tokens if token.text.isdecimal()]
+    is_figures = len(spoken) > 1 and not any(token.is_word for token in mine.tokens)
+    return Sameness.SAME if is_figures and spoken == written else None
+
+
+def _spoken_numbers(tokens: Sequence[Token]) -> list[int]:
+    """Return the whole numbers that tokens consist of; [] if there is anything else."""
+    numbers: list[int] = []
+    place = 0
+    while place < len(tokens):
+        found = _whole_numbers(tokens, place)
+        if not found:
+            return []
+        number = max(found, key=lambda reading: reading.end)
+        numbers.append(int(number.value))
+        place = number.end
+    return numbers
+
+
 def _paired_numbers(
     tokens: Sequence[Token], links: frozenset[str]
 ) -> tuple[Fraction, ...]:
@@ -325,6 +352,11 @@ def _count_other_things(first: Amount, second: Amount) -> bool:
     units = [amount.units for amount in (first, second)]
     is_counted = any(unit.startswith(COUNTED) for unit in chain.from_iterable(units))
     return is_counted and not all(units)
+
+
+def asks_for_name(question: str) -> bool:
+    """Return whether a question asks for a person, or for the name of something."""
+    return _NAME_ASKED.search(question.casefold()) is not None
 
 
 def asked_units(question: str) -> frozenset[str]:
@@ -406,8 +438,7 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
     if turned != plains and turned[0].casefold() == turned[1].casefold():
         return Sameness.SAME
     labels = [read_label(plain, known_words) for plain in plains]
-    is_name_asked = _NAME_ASKED.search(mine.question.casefold()) is not None
-    result = compare_labels(*labels, named=is_name_asked)
+    result = compare_labels(*labels, named=asks_for_name(mine.question))
     if result is not Sameness.OTHER:
         return result
     amounts = all(_is_amount(text) for text in (mine, theirs))
@@ -416,6 +447,7 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
 
 _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
     _compare_ratios,
+    _compare_figures,
     _compare_times,
     _compare_amounts,
     _compare_lists,
@@ -553,7 +585,9 @@ def restate_value(text: str, gold: str, question: str) -> str:
     """Return a short text with the expected value rewritten as in `gold`: 5000 m as 5 km."""
     # the value's own full stop would end the sentence
     gold = gold.rstrip(" .")
-    if gold in text or len(text) > LONGEST_VALUE:
+    # "in 4 months" is not "4 months ago"
+    is_lost = _AGO.search(gold) and not _AGO.search(text)
+    if is_lost or gold in text or len(text) > LONGEST_VALUE:
         return text
     if span := find_closed_name(text, gold):
         return f"{text[: span[0]]}{gold}{text[span[1] :]}"

@@ -311,6 +311,11 @@ def find_closed_name(text: str, name: str) -> tuple[int, int] | None:
     return next((span for span, found in _closed_names(text) if found == wanted), None)
 
 
+def is_closed_name(text: str) -> bool:
+    """Return whether a text is a country, city or language."""
+    return _closed_name(text) is not None
+
+
 def names_other_closed(text: str, name: str) -> bool:
     """Return whether a text names another country, city or language, and not this one: the USA for Canada."""
     wanted = _closed_name(name)

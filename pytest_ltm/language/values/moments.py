@@ -45,6 +45,8 @@ _FIGURE_DATES = (_ISO, _PACKED, _FIGURES)
 _CENTURY = 100
 _SHORTEST_BEGINNING = 4
 _TWO_DIGITS = 2
+# Digits of a military time: 1400 hours.
+_MILITARY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,9 @@ class _Parse:
                 self._half = "24"
             return self._set(used, **fields)
         following = self._key(1)
+        if hour is not None and following == "hours" and len(self._key()) == _MILITARY:
+            self._half = "24"
+            return self._set(2, hour=hour // _CENTURY, minute=hour % _CENTURY)
         if hour is not None and following in _CLOCK_WORDS:
             minutes = self._digits(2)
             if minutes is not None and minutes < 60:

@@ -41,6 +41,12 @@ _DENOMINATORS |= {word: n for word, n in _ORDINALS.items() if n > 2}
 _DENOMINATORS |= {f"{word}s": n for word, n in _ORDINALS.items() if n > 2}
 
 
+_DIGITS = frozenset("0123456789")
+_MOST_FIGURES = 16
+_FIGURES_IN_WORDS = {word: str(n) for word, n in SMALL_NUMBERS.items() if n < 100}
+_FIGURES_IN_WORDS |= {"oh": "0", "zero": "0"}
+
+
 class Number(NamedTuple):
     """One reading of a number."""
 
@@ -71,7 +77,11 @@ def _unsigned_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
         whole = _word_numbers(tokens, start)
     for number in whole:
         yield from _with_fraction(tokens, number)
-    yield from _lone_fraction(tokens, start)
+        yield from _with_decimals(tokens, number)
+    yield from _figures_in_words(tokens, start)
+    for fraction in _lone_fraction(tokens, start):
+        yield fraction
+        yield from _part_of_scale(tokens, fraction)
     yield from _roman_number(tokens, start)
 
 
@@ -273,6 +283,35 @@ def _may_add(current: int | None, value: int) -> bool:
     return 0 < value < room
 
 
+def _with_decimals(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
+    """Yield a number with its decimals in words: thirty-nine point five."""
+    if number.ordinal or _key_at(tokens, number.end) != "point":
+        return
+    place = number.end + 1
+    decimals = ""
+    while (digit := _FIGURES_IN_WORDS.get(_key_at(tokens, place), "")) in _DIGITS:
+        decimals += digit
+        place += 1
+    if decimals:
+        value = number.value + Fraction(int(decimals), 10 ** len(decimals))
+        yield from _with_multiples(tokens, number._replace(value=value, end=place))
+
+
+def _figures_in_words(tokens: Sequence[Token], start: int) -> Iterator[Number]:
+    """Yield a number that is spoken figure by figure: three-oh-four, twenty oh nine."""
+    figures: list[str] = []
+    end = start
+    place = start
+    last = min(len(tokens), start + _MOST_FIGURES)
+    while place < last and tokens[place].key in _FIGURES_IN_WORDS:
+        figures.append(_FIGURES_IN_WORDS[tokens[place].key])
+        end = place + 1
+        place = end + (_key_at(tokens, end) == "-")
+    # "oh" joins figures, and begins sentences
+    if "oh" in [token.key for token in tokens[start + 1 : end]]:
+        yield Number(Fraction(int("".join(figures))), end)
+
+
 # --- Fractions, also after a whole number, and Roman numerals.
 
 
@@ -324,6 +363,15 @@ def _lone_fraction(tokens: Sequence[Token], start: int) -> Iterator[Number]:
         yield Number(Fraction(count, denominator), end)
     elif word == "quarter":
         yield Number(Fraction(1, 4), start + 1)
+
+
+def _part_of_scale(tokens: Sequence[Token], fraction: Number) -> Iterator[Number]:
+    """Yield a fraction of a power of ten: a quarter of a million."""
+    place = fraction.end + (_key_at(tokens, fraction.end) == "of")
+    place += _key_at(tokens, place) in _ARTICLES
+    factor = _SCALES.get(_key_at(tokens, place))
+    if factor and tokens[place].is_word:
+        yield fraction._replace(value=fraction.value * factor, end=place + 1)
 
 
 def _roman_number(tokens: Sequence[Token], start: int) -> Iterator[Number]:

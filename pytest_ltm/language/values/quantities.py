@@ -102,7 +102,9 @@ def _iter_quantities(text: str) -> Iterator[Quantity]:
         is_operator = window[0].key in _SIGNS and (
             start == end or not _touches(window) or text[end:start].isspace()
         )
-        if start < end or is_operator:
+        # the hyphen of "three-four" and "covid-19" is no minus
+        is_hyphen = window[0].key == "-" and text[start - 1 : start].isalnum()
+        if start < end or is_operator or is_hyphen:
             continue
         quantity = _time_at(text, window) or _amount_at(window)
         if quantity:

@@ -42,7 +42,11 @@ def ruling_of(row: dict[str, Any], *, is_locomo: bool) -> Ruling:
 @pytest.mark.parametrize("is_locomo", [False, True])
 @pytest.mark.parametrize(
     ("name", "false_passes", "false_zeros", "decided"),
-    [("first", 7, 6, 0.45), ("second", 13, 15, 0.35)],
+    [
+        ("first", 7, 3, 0.45),
+        ("second", 9, 9, 0.35),
+        ("third", 2, 5, 0.4),
+    ],
 )
 def test_hardly_an_answer_is_decided_wrongly(
     name: str, false_passes: int, false_zeros: int, decided: float, *, is_locomo: bool
@@ -68,7 +72,24 @@ def test_hardly_an_answer_is_decided_wrongly(
         ("What share was left?", "1/3", "33 %", "yes"),
         ("How much was the pen?", "£2.50", "two quid fifty", "unscored"),
         ("When do I get up?", "7:30 am", "Half seven in the morning.", "unscored"),
-        ("How tall is he?", "6 ft 1", "six one", "unscored"),
+        ("How tall is he?", "6'1\"", "six one", "yes"),
+        ("How tall is he?", "6'1\"", "six two", "unscored"),
+        ("Which room was it?", "Room 304", "Three-oh-four.", "yes"),
+        ("How high was the fever?", "39.5 °C", "thirty-nine point five", "yes"),
+        ("How far was it?", "5 miles", "Roughly 8 kilometres.", "yes"),
+        ("How far was it?", "5 miles", "Roughly 9 kilometres.", "unscored"),
+        ("How fast was I?", "68 mph", "Sixty-eight miles an hour.", "yes"),
+        ("When did it start?", "14:00", "at 1400 hours", "yes"),
+        ("How big is the plot?", "250 square meters", "250 m²", "yes"),
+        ("How long was it?", "10 years", "It's been a decade now.", "yes"),
+        ("What did it cost?", "$250,000", "A quarter of a million dollars.", "yes"),
+        ("By what margin did we lose?", "one goal", "By three goals.", "no"),
+        ("Who painted it?", "Ann Lee", "It shows Ann Lee.", "unscored"),
+        ("What do I snack on?", "crisps", "Potato chips, mostly.", "unscored"),
+        ("Is Ann a vegetarian?", "Yes", "Ann eats neither meat nor fish.", "unscored"),
+        ("When does the shift end?", "4 PM", "The shift begins at 4 PM.", "unscored"),
+        ("Where do I work?", "the Netherlands", "You work in Portugal.", "no"),
+        ("Who called?", "Ann Lee", "Bo Marsh called.", "no"),
         (
             "How much was it?",
             "€1,299",

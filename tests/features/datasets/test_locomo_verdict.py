@@ -265,8 +265,9 @@ def test_a_time_counted_from_another_is_open_if_a_day_or_two_off_but_not_the_oth
 @pytest.mark.parametrize(
     ("category", "gold", "said", "verdict"),
     [
-        (4, "a red kite", "A blue drum.", "no"),
-        (3, "a red kite", "A blue drum.", "no"),
+        (4, "a red kite", "A blue drum.", "unscored"),
+        (4, "Lake Bled", "Lake Como.", "no"),
+        (3, "Lake Bled", "Lake Como.", "no"),
         (3, "Likely no", "No, there is no evidence of that.", "unscored"),
         (3, "Likely no", "I don't know.", "no"),
     ],
@@ -337,7 +338,7 @@ def test_what_judges_may_take_as_right_is_open(
             "The week before 6 July 2023",
             "Last year, 6 July 2022.",
         ),
-        ("What did Olga buy?", "Painted boots", "A ladder."),
+        ("Where did Olga go?", "Lake Bled", "To the Dolomites."),
         ("How old is Olga?", "30 or less", "Her exact age is not known."),
         ("How does Olga travel?", "by bike", "Either by bike or on foot."),
     ],

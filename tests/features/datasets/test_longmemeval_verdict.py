@@ -43,7 +43,8 @@ def verdict(
         ("two weeks", "For fourteen days.", "yes"),
         (4, "I do not know that.", "no"),
         ("a canoe trip", "You went on a canoe trip with Bo.", "yes"),
-        ("a canoe trip", "You went to the opera.", "no"),
+        # the trip may be called by other words
+        ("a canoe trip", "You went to the opera.", "unscored"),
         ("a canoe trip", "It may have been a trip, I cannot tell which.", "unscored"),
         ("Yes", "Yes, you did.", "yes"),
         ("Yes", "No, you did not.", "no"),
