@@ -21,5 +21,5 @@ def test_naming_all_cities_earns_half():
     assert isinstance(ending.verdict, Score)
     assert (ending.verdict.value, ending.verdict.reason) == (
         0.5,
-        "names no former city",
+        "failed: names no former city",
     )

@@ -201,14 +201,17 @@ def _is_another_name(gold: str, question: str, text: str) -> bool:
     # another name of a country may be an old one, or one of its places
     if is_closed_name(gold) and not asks_for_name(question):
         return names_other_closed(text, gold)
-    # a lone word may be capitalised as the beginning of an answer
-    is_sure = (
-        " " in gold.strip() or asks_for_name(question) or RE.where.search(question)
-    )
-    if not is_sure or not _is_name(gold):
+    is_name_asked = asks_for_name(question) or RE.where.search(question) is not None
+    if not _is_surely_name(gold, asked=is_name_asked):
         return False
-    has_name = _is_name(text) or _INNER_NAME.search(text)
-    return bool(has_name) and _may_be_compared(gold, text)
+    is_name = _is_surely_name(text, asked=is_name_asked)
+    has_name = is_name or _INNER_NAME.search(text) is not None
+    return has_name and _may_be_compared(gold, text)
+
+
+def _is_surely_name(text: str, *, asked: bool) -> bool:
+    """Return whether a text is a name; a lone word may be capitalised as the beginning of an answer."""
+    return _is_name(text) and (asked or " " in text.strip())
 
 
 # --- Rulings on those things.
