@@ -206,6 +206,36 @@ def worded_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
     yield Pair("worded", str(value + 100), form, is_same=False)
 
 
+def spoken_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    tens, units, last = rng.randrange(len(TENS)), rng.randrange(1, 10), rng.randrange(9)
+    whole = (tens + 2) * 10 + units
+    form = f"{TENS[tens]}-{ONES[units]} point {ONES[last]}"
+    value = whole + last / 10
+    yield Pair("decimal in words", f"{value}", form, is_same=True)
+    yield Pair("decimal in words", f"{value + 0.1:.1f}", form, is_same=False)
+    figures = f"{ONES[units]} oh {ONES[last]}"
+    yield Pair("figures in words", f"{units}0{last}", figures, is_same=True)
+    yield Pair("figures in words", f"{units}1{last}", figures, is_same=False)
+    assert locale in LOCALES
+
+
+def speed_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    value = rng.randint(2, 300)
+    form = format_unit(value, "speed-kilometer-per-hour", "long", locale=locale)
+    yield Pair("speed", f"{value} kilometers an hour", form, is_same=True)
+    yield Pair("speed", f"{value + 1} kilometers an hour", form, is_same=False)
+
+
+def rounded_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    value = rng.randint(50, 500)
+    kilometers = round(value * 1.609344)
+    form = format_unit(kilometers, "length-kilometer", "long", locale=locale)
+    more = format_unit(kilometers * 1.4, "length-kilometer", "long", locale=locale)
+    yield Pair("rounded", f"{value} miles", form, is_same=True)
+    yield Pair("rounded", f"{value} miles", f"about {form}", is_same=True)
+    yield Pair("rounded", f"{value} miles", more, is_same=False)
+
+
 def ordinal_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
     place = rng.randrange(1, 16)
     words = list(ORDINALS)
@@ -273,6 +303,9 @@ MAKERS: tuple[Callable[[random.Random, str], Iterator[Pair]], ...] = (
     bound_pairs,
     frequency_pairs,
     worded_pairs,
+    spoken_pairs,
+    speed_pairs,
+    rounded_pairs,
     ordinal_pairs,
     sign_pairs,
     name_pairs,
