@@ -21,7 +21,11 @@ from pytest_ltm.api.scenarios import (
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
-from pytest_ltm.language.clauses import normalize_text, phrase_positions
+from pytest_ltm.language.clauses import (
+    normalize_text,
+    phrase_positions,
+    split_sentences,
+)
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.recital import refuses_answer
@@ -101,12 +105,14 @@ def rule_on_hypothesis(
 ) -> Ruling:
     """Return the rules' ruling on a hypothesis; the id's suffix takes precedence in deciding on abstention.
 
-    A missing answer in the file (None) means abstention as well.
+    An expected answer that is missing (None), or begins with a refusal, means abstention as well.
     """
     gold = "" if answer is None else str(answer)
     spoken = speech(hypothesis)
     said = normalize(spoken)
-    if is_abstention(question_id) or answer is None:
+    opening = "".join(split_sentences(gold)[:1])
+    is_unknown = answer is None or refuses_answer(opening)
+    if is_abstention(question_id) or is_unknown:
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE

@@ -45,7 +45,7 @@ def ruling_of(row: dict[str, Any], *, is_locomo: bool) -> Ruling:
     [
         ("first", 7, 3, 0.45),
         ("second", 9, 9, 0.35),
-        ("third", 2, 5, 0.4),
+        ("third", 2, 4, 0.4),
     ],
 )
 def test_hardly_an_answer_is_decided_wrongly(
@@ -88,6 +88,8 @@ def test_hardly_an_answer_is_decided_wrongly(
         ("What do I snack on?", "crisps", "Potato chips, mostly.", "unscored"),
         ("Is Ann a vegetarian?", "Yes", "Ann eats neither meat nor fish.", "unscored"),
         ("When does the shift end?", "4 PM", "The shift begins at 4 PM.", "unscored"),
+        ("What is its chip?", "You did not mention it.", "I can't tell.", "yes"),
+        ("What is its chip?", "You did not mention it.", "It is 977 A.", "no"),
         ("Where do I work?", "the Netherlands", "You work in Portugal.", "no"),
         ("Who called?", "Ann Lee", "Bo Marsh called.", "no"),
         (
