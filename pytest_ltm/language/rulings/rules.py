@@ -735,11 +735,17 @@ def yes_or_no(text: str, question: str = "") -> str:
         if pattern.search(plain_text)
     ]
     if not words:
-        # a name alone does not tell what is denied
-        asked_stems = content_stems(_INNER_NAME.sub(" ", question))
-        is_asked = not question or not asked_stems.isdisjoint(content_stems(text))
-        return "no" if is_asked and RE.denies.match(plain_text) else ""
+        denial = RE.denies.match(plain_text)
+        return (
+            "no" if denial and _is_asked(plain_text[denial.end() :], question) else ""
+        )
     return words[0] if len(words) == 1 else ""
+
+
+def _is_asked(denied: str, question: str) -> bool:
+    """Return whether what is denied is in the question, or is left out: "she doesn't"."""
+    keys = telling_keys(denied)
+    return not (keys and question) or not set(meaning_keys(question)).isdisjoint(keys)
 
 
 def commits_to_neither(text: str) -> bool:
