@@ -204,9 +204,10 @@ def _is_another_name(gold: str, question: str, text: str) -> bool:
     is_name_asked = asks_for_name(question) or RE.where.search(question) is not None
     if not _is_surely_name(gold, asked=is_name_asked):
         return False
+    # a place beside a job is no other job: "a programmer in Berlin"
+    has_name = is_name_asked and _INNER_NAME.search(text) is not None
     is_name = _is_surely_name(text, asked=is_name_asked)
-    has_name = is_name or _INNER_NAME.search(text) is not None
-    return has_name and _may_be_compared(gold, text)
+    return (is_name or has_name) and _may_be_compared(gold, text)
 
 
 def _is_surely_name(text: str, *, asked: bool) -> bool:

@@ -87,6 +87,7 @@ def test_hardly_an_answer_is_decided_wrongly(
         ("Who painted it?", "Ann Lee", "It shows Ann Lee.", "unscored"),
         ("What do I snack on?", "crisps", "Potato chips, mostly.", "unscored"),
         ("Is Ann a vegetarian?", "Yes", "Ann eats neither meat nor fish.", "unscored"),
+        ("What am I?", "Software Engineer", "A programmer in Berlin.", "unscored"),
         ("Does Ann drive?", "No", "She doesn't.", "yes"),
         ("Did I sell my car?", "No", "You haven't sold it.", "yes"),
         ("Did I sell my car?", "Yes", "You haven't sold it.", "no"),
