@@ -43,6 +43,8 @@ from pytest_ltm.language.rulings.gold import (
 from pytest_ltm.language.rulings.rules import (
     HAS_ITS_WORDS,
     SOMETHING_ELSE,
+    choice_options,
+    choice_ruling,
     commits_to_neither,
     in_other_words,
     is_open_ended,
@@ -329,6 +331,9 @@ def _verdict_by_kind(read: Gold, gold: str, question: str, reply: str) -> Ruling
         return ruling
     if read.kind == "order":
         return order_ruling(read, reply, refused=False)
+    if choice_options(read, question):
+        # vague answers have some of the words
+        return choice_ruling(read, question, reply, refused=False, least=1.0)
     return _amount_or_phrase(read, gold, question, reply)
 
 

@@ -46,6 +46,7 @@ from pytest_ltm.language.rulings.gold import (
 )
 from pytest_ltm.language.rulings.rules import (
     abstention_ruling,
+    choice_options,
     is_left_behind,
     options_of,
     order_ruling,
@@ -192,6 +193,7 @@ def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
     if (
         plain_amount
         or options_of(question)
+        or choice_options(gold, question)
         or len(plain_words(reply)) - len(expected) > _AROUND
         or len(spots) != 1
     ):

@@ -55,7 +55,7 @@ from pytest_ltm.language.rulings.rules import (
     HAS_ITS_WORDS,
     REWORDED,
     RIGHT,
-    options_of,
+    choice_options,
 )
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part, has_negation
 from pytest_ltm.language.values.quantities import (
@@ -112,7 +112,7 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
         return _settle_amount(ruling, gold, question, reply)
     if ruling.reason in _IN_SOME_WORDS and _turns_words(gold, question, reply):
         return Ruling("unscored", f"{ruling.reason}, and turns it round")
-    is_order_right = ruling == RIGHT and _names_both(question, reply)
+    is_order_right = ruling == RIGHT and _names_both(gold, question, reply)
     is_denial = gold.kind == "yes or no" and _denies_alike(gold, question, reply)
     if ruling.verdict == "yes" and not (is_order_right or is_denial):
         doubt = assertion_doubt(gold, question, reply)
@@ -227,9 +227,9 @@ def _claims_of(gold: Gold, question: str, reply: str) -> frozenset[_Claim]:
     return frozenset(claims)
 
 
-def _names_both(question: str, reply: str) -> bool:
+def _names_both(gold: Gold, question: str, reply: str) -> bool:
     """Return whether an answer names both things that a question offers: then their order decides."""
-    options = options_of(question) or ()
+    options = choice_options(gold, question) or ()
     spoken = content_stems(reply)
     return bool(options) and not any(option.isdisjoint(spoken) for option in options)
 

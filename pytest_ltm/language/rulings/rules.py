@@ -457,7 +457,7 @@ _SOME = 0.5
 
 
 def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return the stems that distinguish the two things that a question offers; None if it offers none."""
+    """Return the stems that distinguish the two things that a question ends with; None if it offers none."""
     match = RE.choice.search(question)
     if match is None:
         return None
@@ -466,21 +466,59 @@ def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     return first - second, second - first
 
 
-def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruling:
-    """Return the ruling on the answer to a question that offers two things."""
+def choice_options(
+    gold: Gold, question: str
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the stems of the expected one of two things that a question offers, and of the other one.
+
+    Beside the "or" of "do I like the aisle or the window seat", only the word next to it
+    surely belongs to the other thing. None if it is not clear which one is expected.
+    """
+    options = options_of(question)
+    if options is not None:
+        marks = [len(gold.stems & option) for option in options]
+        if marks[0] == marks[1]:
+            return None
+        return options if marks[0] > marks[1] else options[::-1]
+    if not gold.stems <= content_stems(question):
+        return None
+    last_words = plain_words("".join(split_sentences(question)[-1:]))
+    words = [word for word in last_words if word == "or" or word not in STOP_WORDS]
+    if words.count("or") != 1:
+        return None
+    place = words.index("or")
+    left = list(map(word_stem, words[:place]))
+    right = list(map(word_stem, words[place + 1 :]))
+    shared = frozenset(left).intersection(right)
+    # a thing behind the "or" may have as many words as the expected one
+    beside = [frozenset(left[-1:]), frozenset(right[: len(gold.stems)])]
+    is_expected = [not gold.stems.isdisjoint(stems) for stems in beside]
+    if is_expected[0] == is_expected[1]:
+        return None
+    other = beside[is_expected.index(False)] - shared
+    expected = gold.stems - shared
+    return (expected, other) if expected and other else None
+
+
+def choice_ruling(  # noqa: PLR0911 - one rule, one line
+    gold: Gold, question: str, end: str, *, refused: bool, least: float = _SOME
+) -> Ruling:
+    """Return the ruling on the answer to a question that offers two things.
+
+    `least`: the share of its words by which a thing is named, unless it is preferred to the other one.
+    """
     if other_figures(gold.texts[0], question, end):
         return _FIGURES
-    options = options_of(question)
-    marks = [len(gold.stems & part) for part in options or ()]
-    if options is None or marks[0] == marks[1]:
+    options = choice_options(gold, question)
+    if options is None:
         return Ruling("unscored", "it is not clear which of the two is expected")
-    right, wrong = options if marks[0] > marks[1] else options[::-1]
-    named_right = _names_one(right, wrong, end)
+    right, wrong = options
+    named_right = _names_one(right, wrong, end, least)
     plain = normalize_text(end)
     # a thing named first is the answer: "Pottery: you went in May"
     match = RE.opens_with.match(plain)
     opening = (
-        _names_one(right, wrong, match[0])
+        _names_one(right, wrong, match[0], least)
         if match and content_stems(match[0]) <= right | wrong
         else None
     )
@@ -504,13 +542,14 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
     is_right = winners.pop()
-    return (
-        Ruling("unscored", "names both, or neither")
-        if is_right is None
-        else RIGHT
-        if is_right
-        else WRONG
-    )
+    if is_right is None:
+        is_right = _prefers(right, wrong, plain)
+    if is_right is None:
+        return Ruling("unscored", "names both, or neither")
+    if is_right:
+        return RIGHT
+    denial = Ruling("unscored", "names the wrong one of the two, and denies")
+    return denial if has_negation(end) else WRONG
 
 
 def _names_one(
@@ -522,6 +561,17 @@ def _names_one(
     if min(shares) or max(shares) < least:
         return None
     return shares[0] > shares[1]
+
+
+def _prefers(right: frozenset[str], wrong: frozenset[str], text: str) -> bool | None:
+    """Return whether a text prefers the right thing to the wrong one; None if it prefers neither."""
+    match = RE.prefers.search(text)
+    if match is None:
+        return None
+    first = _names_one(right, wrong, match[1])
+    second = _names_one(right, wrong, match[2])
+    is_decided = first is not None and second == (not first)
+    return first if is_decided else None
 
 
 def _shared_part(option: frozenset[str], texts: frozenset[str]) -> float:
@@ -615,7 +665,8 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     asked_stems = content_stems(question)
     new = (gold.stems - asked_stems) - TITLES or gold.stems - asked_stems
     # words alone cannot decide between two things that the question names
-    if options_of(question) and len(new) <= 1:
+    is_choice = options_of(question) or choice_options(gold, question)
+    if is_choice and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
     if gold.kind == "phrase" and other_figures(gold.texts[0], question, end):
         return _FIGURES

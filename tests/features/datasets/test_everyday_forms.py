@@ -134,3 +134,43 @@ def test_a_value_is_another_only_if_its_form_is_known(
         "hypothesis": reply,
     }
     assert ruling_of(row, is_locomo=False).verdict == expected
+
+
+SEAT = ("Do I prefer the aisle or the window seat?", "aisle")
+CAR = ("Would Dave prefer a Dodge Charger or a Subaru Forester?", "Dodge Charger")
+
+
+@pytest.mark.parametrize("is_locomo", [False, True])
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "expected"),
+    [
+        (*SEAT, "The aisle seat.", "yes"),
+        (*SEAT, "You prefer the aisle seat to the window seat.", "yes"),
+        (*SEAT, "You prefer the window.", "no"),
+        (*SEAT, "You prefer the window seat over the aisle.", "no"),
+        (*SEAT, "You don't like the window seat.", "unscored"),
+        (*SEAT, "You like neither.", "unscored"),
+        (*CAR, "He'd prefer the Charger over the Forester.", "yes"),
+        (*CAR, "A Subaru Forester.", "no"),
+        ("Am I an early bird or a night owl?", "night owl", "A night owl!", "yes"),
+        ("Have I a son or a daughter?", "a daughter", "A son.", "no"),
+        (
+            "Have I a son or a daughter?",
+            "a daughter",
+            "A son and a daughter.",
+            "unscored",
+        ),
+        ("Was it in May or in June?", "May", "It was in May, not June.", "yes"),
+    ],
+)
+def test_one_of_two_is_told_by_the_words_of_that_one(
+    question: str, answer: str, reply: str, expected: str, *, is_locomo: bool
+) -> None:
+    row = {
+        "id": "q",
+        "type": "single-session-user",
+        "question": question,
+        "answer": answer,
+        "hypothesis": reply,
+    }
+    assert ruling_of(row, is_locomo=is_locomo).verdict == expected
