@@ -82,7 +82,8 @@ __tracebackhide__ = True
 
 # The largest message, in tokens, for an agent that declares no limit.
 MAX_MESSAGE_TOKENS = 4096
-# Seconds that saving an agent may take in all, however fast the agent is.
+# Seconds that saving an agent may take in all, however fast the agent is; none are left
+# to an agent of ours, which is told again faster than it is saved.
 SAVING = 0.1
 # Share of the telling time that saving may take if the exchanges since can be replayed:
 # then a kill loses about as little as saving would have cost.
@@ -277,7 +278,9 @@ class AgentCaller:
         allowed = self._talking
         if self.capabilities.rewinds:
             allowed *= SAVING_SHARE
-        return self._saving <= allowed + SAVING and self._state_bytes <= VAST
+        if not self.is_told_directly:
+            allowed += SAVING
+        return self._saving <= allowed and self._state_bytes <= VAST
 
     @property
     def _can_tell_again(self) -> bool:

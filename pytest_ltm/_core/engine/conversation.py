@@ -361,9 +361,7 @@ class Conversation:
     @property
     def has_counting_watcher(self) -> bool:
         """Whether a watcher counts replies and has no verdict yet."""
-        return bool(self._watched) and any(
-            lane.has_counting_watcher for lane in self._watched.values()
-        )
+        return any(lane.has_counting_watcher for lane in self._watched.values())
 
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault if the journal cannot be written."""
@@ -377,7 +375,9 @@ class Conversation:
                     self.channel.journal.over
                     or _errors.ConversationOver(self.ended_because)
                 )
-            for lane in (lane for lane in self.lanes if not lane.ended):
+            for lane in self.lanes:
+                if lane.ended:
+                    continue
                 if lane.start is not None:
                     lane.body.unwind_body()
                 self._report_ending(lane, Ending(unreached=self.ended_because))

@@ -110,7 +110,7 @@ class Checkpoints:
         self._folder = folder
         self._held: dict[int, bytes] = {}
         """The exchanges that have a state; the value is the state itself if there is no folder."""
-        if folder is not None and folder.is_dir():
+        if folder is not None:
             self._held = {
                 int(path.stem): b""
                 for path in folder.glob("*.bin")
@@ -346,12 +346,11 @@ class HeldAgent:
         ):
             place -= 1
         number = remembered[place].number
-        if not checkpoints.has_state(number) and tells:
+        is_kept = checkpoints.has_state(number)
+        if tells and not is_kept:
             self._tell_all()
             return
-        if not checkpoints.has_state(number) or (
-            remembered[-1].number != number and not tells
-        ):
+        if not is_kept or (remembered[-1].number != number and not tells):
             raise AgentError(
                 f"there is no checkpoint of exchange {remembered[-1].number}"
             )

@@ -288,7 +288,6 @@ class LivePort:
         with self._accounting():
             answer = self._calling(message.by, ask)
         reply = answer.reply
-        retrieved = answer.retrieved
         self._asked = message, answer.seconds
         account = sort_end(reply.finish_reason)
         return events.ReplyReceived(
@@ -298,10 +297,8 @@ class LivePort:
             usage=reply.usage,
             cost_usd=reply.cost_usd,
             hypothetical=reply.hypothetical,
-            retrieved=retrieved,
-            places=()
-            if retrieved is None
-            else self._places(message, retrieved, answer.in_context),
+            retrieved=answer.retrieved,
+            places=self._places(message, answer),
             now=self._clock.tick(),
             lost=self._bill.charge_lost(),
             finish_reason=reply.finish_reason,
@@ -318,20 +315,20 @@ class LivePort:
         self._have("")
         line = self._held.line
 
-        def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
+        def tell() -> tuple[Reply, tuple[MemoryOperation, ...]]:
             began = stopwatch_seconds()
             with self._tracing(told.exchange):
                 took = self._held.tell(told.message, told.reply, self._clock.now)
-            seconds = stopwatch_seconds() - began
+            seconds = round(stopwatch_seconds() - began, 6)
+            self._timings.write(TellTime(exchange=told.exchange, seconds=seconds))
             memory = line.written() + self._traced()
             with self._bill.losing(took.usage):
                 self._held.save_if_cheap(told.exchange)
-            return took, seconds, memory
+            return took, memory
 
         calling = call_now if line.is_told_directly else self._calling
         with self._accounting():
-            took, seconds, memory = calling("", tell)
-        self._timings.write(TellTime(exchange=told.exchange, seconds=round(seconds, 6)))
+            took, memory = calling("", tell)
         told = replace(
             told,
             reply_tokens=self._counter.count(told.reply),
@@ -417,25 +414,23 @@ class LivePort:
         )
 
     def _places(
-        self,
-        message: events.MessageSent,
-        retrieved: Sequence[str],
-        in_context: Sequence[str],
+        self, message: events.MessageSent, answer: _Answer
     ) -> tuple[tuple[int, int], ...]:
         """Return the retrieval ranks of the needles, while the texts are whole: the record shortens them."""
-        earlier_needles = [self._held.said.number(number) for number in message.about]
+        if answer.retrieved is None:
+            return ()
+        said = self._held.said
         # A watcher may follow a statement and ask about everything said before; so the
         # last hundred are looked up.
         if message.kind == "say":
-            earlier = self._held.said.exchanges_of(message.by)[-100:]
+            earlier = said.exchanges_of(message.by)[-100:]
         else:
-            earlier = earlier_needles
+            earlier = [said.number(number) for number in message.about]
         needles = {exchange.number: exchange.message for exchange in earlier}
-        if needles:
-            return tuple(
-                retrieval_ranks(retrieved, in_context, needles, self._held.said).items()
-            )
-        return ()
+        if not needles:
+            return ()
+        ranks = retrieval_ranks(answer.retrieved, answer.in_context, needles, said)
+        return tuple(ranks.items())
 
     @contextlib.contextmanager
     def _accounting(self) -> Iterator[None]:
@@ -543,8 +538,6 @@ class Recorded:
         if result is None:
             return None
         self._follow(result.now)
-        if result.exchange == number:
-            return result
         return replace(result, exchange=number)
 
     def _follow(self, recorded: datetime | None) -> None:

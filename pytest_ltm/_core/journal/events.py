@@ -552,12 +552,10 @@ def _event_difference(recorded: Event, new: Event) -> str:
     """Return the recorded and the new value of the first field that differs."""
     if type(recorded) is not type(new):
         return f"Recorded: {_show_field(recorded)}; now: {_show_field(new)}"
-    differing = [
-        name
-        for name in new.__struct_fields__
-        if getattr(recorded, name) != getattr(new, name)
-    ]
-    name = differing[0]
+    fields = new.__struct_fields__
+    name = next(
+        name for name in fields if getattr(recorded, name) != getattr(new, name)
+    )
     by = (
         getattr(recorded, "by", "")
         or getattr(recorded, "example", "")

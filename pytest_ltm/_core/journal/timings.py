@@ -138,6 +138,8 @@ Timing: TypeAlias = (
     | Began
     | Ended
 )
+# Characters of lines that a killed process may lose.
+_AT_ONCE = 8_000
 _LINES: RecordCodec[Timing] = RecordCodec(get_args(Timing), "these timings")
 T = TypeVar("T", bound=Timing)
 
@@ -147,6 +149,7 @@ class Timings:
 
     def __init__(self, file: IO[str] | Appender | None = None) -> None:
         self._file = file
+        self._unwritten = ""
 
     @classmethod
     def at(cls, path: Path) -> "Timings":
@@ -157,22 +160,31 @@ class Timings:
     def resuming(cls, path: Path) -> "Timings":
         """Resume timings; a torn last line is dropped, as nothing has read it."""
         if path.is_file():
-            whole = read_regular(path).rfind(b"\n") + 1
-            os.truncate(path, whole)
+            os.truncate(path, read_regular(path).rfind(b"\n") + 1)
         return cls(Appender(path, new=False))
 
     def write(self, timing: Timing) -> None:
-        """Append a timing; DiskFault if it cannot be written."""
-        if self._file is not None:
-            line = encode_record(
-                replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime)
-            )
-            append_line(self._file, Chain().seal_line(line))
+        """Append a timing, those of told exchanges many at once; DiskFault if it cannot be written."""
+        if self._file is None:
+            return
+        line = encode_record(
+            replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime)
+        )
+        self._unwritten += Chain().seal_line(line)
+        if not isinstance(timing, TellTime) or len(self._unwritten) > _AT_ONCE:
+            self._flush()
 
     def close(self) -> None:
         """Ensure that everything is on disk."""
+        self._flush()
         if isinstance(self._file, Appender):
             self._file.close()
+
+    def _flush(self) -> None:
+        lines = self._unwritten
+        self._unwritten = ""
+        if lines:
+            append_line(self._file, lines)
 
 
 def decode_timing(line: bytes, where: str) -> Timing:

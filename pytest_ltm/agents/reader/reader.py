@@ -12,6 +12,7 @@ from msgspec import structs
 
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
 from pytest_ltm.api.storage import AgentError
+from pytest_ltm.language.small_talk import is_relayed
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
 
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
-    """Return a turn translated into English.
+    """Return a turn translated into English, unless it only relays what strangers said.
 
     Its sentences are noted, so that replies can repeat the original.
     """
@@ -83,7 +84,9 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     if language is not former_language:
         notes.add(turn, _LANGUAGE, language.code)
     head, quiz, quiz_text = turn.text.partition(_QUIZ)
-    if language is ENGLISH or (not turn.is_brief and not quiz):
+    is_long = not turn.is_brief and not quiz
+    # No question is about strangers, and the texts of a language are slow to load.
+    if language is ENGLISH or is_long or is_relayed(turn.text):
         return ReadMessage(turn, language, notes)
     parts = [head] if language.own_meaning(head) else _SENTENCE.findall(head)
     meanings = [language.own_meaning(part) or language.meaning(part) for part in parts]
