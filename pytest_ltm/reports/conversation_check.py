@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_ltm.api.journal import (
@@ -45,11 +46,16 @@ from pytest_ltm.reports.result_check import result_differences
 
 
 def check_conversation(
-    folder: Path, result: ConversationResult | None, *, imported: bool
+    folder: Path,
+    result: ConversationResult | None,
+    *,
+    imported: bool,
+    record: ConversationRecord | None = None,
 ) -> list[Discrepancy]:
     """Return the discrepancies in a conversation's folder.
 
-    `result` holds its results, if they could be read. `imported` runs were not played here and need no journals.
+    `result` holds its results, if they could be read, and `record` its journal, if it was read already. `imported` runs
+    were not played here and need no journals.
     """
     place = f"{folder.name}/{RESULTS}"
     if not (folder / RESULTS).exists():
@@ -64,21 +70,28 @@ def check_conversation(
         problem = f"these are the results of {result.name.folder}"
         return [Discrepancy(place, problem)]
     try:
-        return _check_journal(folder, result, imported=imported)
+        return _check_journal(folder, result, record, imported=imported)
     except (LtmError, *MALFORMED) as error:
         return [Discrepancy(f"{folder.name}/{JOURNAL}", describe_error(error))]
 
 
 def _check_journal(
-    folder: Path, result: ConversationResult, *, imported: bool
+    folder: Path,
+    result: ConversationResult,
+    record: ConversationRecord | None,
+    *,
+    imported: bool,
 ) -> list[Discrepancy]:
     """Return where a conversation's other files contradict its journal; LtmError if it cannot be read."""
     place = f"{folder.name}/{JOURNAL}"
     path = folder / JOURNAL
     if not path.exists():
         return _check_missing_journal(place, result, imported=imported)
+    if record is None:
+        with suppress(LtmError):
+            record = ConversationRecord.read_record(path)
     try:
-        head = events.last_checksum(path)
+        head = record.head if record else events.last_checksum(path)
     except LtmError:
         return find_damaged_lines(path)
     # Empty or imported results have no journal to be derived from.
@@ -90,7 +103,8 @@ def _check_journal(
             "lines are missing at its end, or it is another journal"
         )
         return [Discrepancy(place, problem)]
-    record = ConversationRecord.read_record(path)
+    # An undamaged journal that could not be read above raises its error here.
+    record = record or ConversationRecord.read_record(path)
     if record.header is None:
         return [Discrepancy(place, "it is empty")]
     return _check_files(folder, result, record, record.header)

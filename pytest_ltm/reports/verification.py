@@ -6,7 +6,7 @@ checksums as well, so a passing run is consistent, not proven genuine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,8 +14,15 @@ from pathlib import Path
 from msgspec import structs
 
 from pytest_ltm.api.journal import FILE as RUN_FILE
-from pytest_ltm.api.journal import JOURNAL, RESULTS, SUMMARY, run_parts
-from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.api.journal import (
+    JOURNAL,
+    RESULTS,
+    SUMMARY,
+    ConversationRecord,
+    ConversationResult,
+    run_parts,
+)
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.conversation_check import check_conversation
@@ -35,9 +42,13 @@ _MOST_SHOWN = 2  # per file, in notices
 
 def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     """Return the discrepancies in a run folder, given what `read_run` has read from it."""
-    discrepancies = _check_conversations(run)
+    return [*check_conversations(run, {}), *check_run_files(run)]
+
+
+def check_run_files(run: LoadedRun) -> list[Discrepancy]:
+    """Return the discrepancies in the files about a whole run."""
     path = run.path / RUN_FILE
-    discrepancies += run_check(RUN_FILE, partial(check_run_file, path))
+    discrepancies = run_check(RUN_FILE, partial(check_run_file, path))
     names = [conversation.path.name for conversation in run.conversations]
     parts = list(run_parts(run.path, names))
     for part in parts:
@@ -54,41 +65,63 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     return discrepancies
 
 
-def _check_conversations(run: LoadedRun) -> list[Discrepancy]:
+def check_conversations(
+    run: LoadedRun, checked: Mapping[Path, Sequence[Discrepancy]]
+) -> list[Discrepancy]:
+    """Return the discrepancies in the folders of conversations; `checked`: those of folders checked already."""
     recorded = {folder.path: folder.recorded for folder in run.conversations}
     folders: set[Path] = set()
     for name in (JOURNAL, RESULTS, "plan.json"):
         folders.update(path.parent for path in run.path.glob(f"*/{name}"))
     discrepancies: list[Discrepancy] = []
     for folder in sorted(folders):
-        check = partial(
-            check_conversation,
-            folder,
-            recorded.get(folder),
-            imported=run.result.is_imported,
-        )
-        discrepancies += run_check(folder.name, check)
+        if folder in checked:
+            discrepancies += checked[folder]
+        else:
+            discrepancies += _check_folder(run, folder, recorded.get(folder), None)
     return discrepancies
+
+
+def check_recorded(
+    run: LoadedRun, folder: ConversationFolder, record: ConversationRecord | None
+) -> list[Discrepancy]:
+    """Return the discrepancies in the folder of a conversation whose journal was read, or could not be."""
+    return _check_folder(run, folder.path, folder.recorded, record)
+
+
+def _check_folder(
+    run: LoadedRun,
+    folder: Path,
+    recorded: ConversationResult | None,
+    record: ConversationRecord | None,
+) -> list[Discrepancy]:
+    imported = run.result.is_imported
+    check = partial(
+        check_conversation, folder, recorded, imported=imported, record=record
+    )
+    return run_check(folder.name, check)
 
 
 # --- Notices to readers of the run.
 
 
-def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
+def read_marked_run(path: Path) -> LoadedRun:
     """Read a run folder, adding a notice for each discrepancy; raises LtmError like `read_run`."""
-    loaded = run if isinstance(run, LoadedRun) else read_run(run)
-    marked = _add_marks(loaded, discrepancy_sentences(loaded))
-    # A second copy of all examples: only the comparison reads it, and it is as large as
-    # the results.
-    summary = dict(loaded.summary)
+    run = read_run(path)
+    return add_marks(without_examples(run), find_discrepancies(run))
+
+
+def without_examples(run: LoadedRun) -> LoadedRun:
+    """Return a run without the examples in its summary, a second copy that only the comparison reads."""
+    summary = dict(run.summary)
     summary.pop("conversations", None)
-    return structs.replace(marked, summary=summary)
+    return structs.replace(run, summary=summary)
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
     """Return a run with a notice for each of its files that has discrepancies."""
     # Read again: an ongoing run was given results that are in none of its files.
-    return _add_marks(run, discrepancy_sentences(read_run(run.path)))
+    return add_marks(run, find_discrepancies(read_run(run.path)))
 
 
 def discrepancy_notices(runs: Iterable[LoadedRun]) -> list[str]:
@@ -97,8 +130,9 @@ def discrepancy_notices(runs: Iterable[LoadedRun]) -> list[str]:
     return [notice for notice in notices if notice.startswith(DIFFERS)]
 
 
-def _add_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
-    marks = tuple(f"{DIFFERS}: {sentence}" for sentence in sentences)
+def add_marks(run: LoadedRun, discrepancies: Iterable[Discrepancy]) -> LoadedRun:
+    """Return a run with a notice for each of its files that has discrepancies."""
+    marks = [f"{DIFFERS}: {sentence}" for sentence in _sentences_of(discrepancies)]
     if not marks:
         return run
     notices: list[str] = []
@@ -111,14 +145,18 @@ def _add_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
 
 def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
     """Yield the first discrepancies per file of a run, and how many more: one change has many effects."""
+    return _sentences_of(find_discrepancies(run))
+
+
+def _sentences_of(discrepancies: Iterable[Discrepancy]) -> Iterator[str]:
     finished: list[Discrepancy] = []
-    for discrepancy in find_discrepancies(run):
+    for discrepancy in discrepancies:
         if not discrepancy.unfinished:
             finished.append(discrepancy)
     by_place = group_by(finished, lambda discrepancy: discrepancy.place)
-    for discrepancies in by_place.values():
-        sentences = [str(discrepancy) for discrepancy in discrepancies[:_MOST_SHOWN]]
-        more = len(discrepancies) - _MOST_SHOWN
+    for of_place in by_place.values():
+        sentences = [str(discrepancy) for discrepancy in of_place[:_MOST_SHOWN]]
+        more = len(of_place) - _MOST_SHOWN
         if more > 0:
             sentences[-1] += f" (and {more:,} more: see ltm verify)"
         yield from sentences

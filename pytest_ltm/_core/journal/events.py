@@ -356,12 +356,12 @@ def read_events(path: Path) -> Iterator[Event]:
     Raises LtmError, with file and line, if the file is not an unchanged journal of this
     format.
     """
-    for _, event in iter_event_lines(path):
+    for _, _, event in iter_event_lines(path):
         yield event
 
 
-def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a journal like `read_events`, each with the file offset of its end."""
+def iter_event_lines(path: Path) -> Iterator[tuple[int, str, Event]]:
+    """Yield the events of a journal like `read_events`, each after the file offset of its end and its checksum."""
     end = 0
     chain = Chain()
     for number, line in whole_lines(path):
@@ -378,7 +378,7 @@ def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
                 f"{where}: {'not the' if number == 1 else 'a second'} header of a journal"
             )
         end += len(line)
-        yield end, event
+        yield end, chain.head, event
 
 
 def last_checksum(path: Path) -> str:

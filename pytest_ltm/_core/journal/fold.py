@@ -82,6 +82,8 @@ class ConversationRecord(Struct):
     """Problems within the agent that did not become faults, summed up by kind."""
     reason: str | None = None
     """Why the conversation ended; None until its end is the last event."""
+    head: str = ""
+    """The checksum of the last line that was read from a journal."""
 
     @classmethod
     def read_record(cls, path: Path) -> Self:
@@ -101,11 +103,13 @@ class ConversationRecord(Struct):
 
     def follow_journal(self, path: Path) -> Iterator[tuple[int, events.Event]]:
         """Apply a journal's events; after each one, yield it and the file offset of its end."""
-        for number, (end, event) in enumerate(events.iter_event_lines(path), start=1):
+        lines = events.iter_event_lines(path)
+        for number, (end, head, event) in enumerate(lines, start=1):
             try:
                 self.add(event)
             except ValueError as error:
                 raise LtmError(f"{path}, line {number}: {error}") from error
+            self.head = head
             yield end, event
 
     @property
@@ -245,17 +249,17 @@ class ConversationRecord(Struct):
                 f"a reply to no message: no message {event.exchange} waits for one"
             )
         self.replies[event.exchange] = event
-        account = event.account or sort_end(event.finish_reason)
+        exchange = _fold_exchange(message, event, self.reading)
         # Unless the agent has reported it itself: one cut reply is one mishap.
-        if account == "cut" and not any(
+        if exchange.account == "cut" and not any(
             mishap.what.startswith(CUT_OFF) for mishap in event.mishaps
         ):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
-        if account == "unknown":
+        if exchange.account == "unknown":
             cure = f"if that is as good as 'stop', give ends={event.finish_reason}"
             mishap = Mishap(f"{ENDED_SOMEHOW}{event.finish_reason!r} ({cure})")
             add_mishaps(self.mishaps, [mishap])
-        self._add_exchange(_fold_exchange(message, event, self.reading), event)
+        self._add_exchange(exchange, event)
 
     def _add_exchange(
         self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent

@@ -10,13 +10,13 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from io import BytesIO
 from itertools import chain, combinations, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm.api.journal import ConversationRecord, Section, sections_of
 from pytest_ltm.api.model import TextFile
@@ -29,10 +29,11 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.memory_measures import needle_rows
 from pytest_ltm.figures.metrics import AgentMetrics, agent_metrics
-from pytest_ltm.figures.run_loading import LoadedRun
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent, score_text, short_count
 from pytest_ltm.reports.agent_sentences import largest_span_label
+from pytest_ltm.reports.discrepancies import Discrepancy
 from pytest_ltm.reports.html.charts import (
     score_by_cost,
     score_by_span,
@@ -74,7 +75,14 @@ from pytest_ltm.reports.html.score_tables import (
     worst_scenarios,
 )
 from pytest_ltm.reports.section_tables import section_tables
-from pytest_ltm.reports.verification import discrepancy_notices, read_marked_run
+from pytest_ltm.reports.verification import (
+    add_marks,
+    check_conversations,
+    check_recorded,
+    check_run_files,
+    discrepancy_notices,
+    without_examples,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -222,11 +230,20 @@ class Parcels:
     """Tokens before the last question of each example, by key."""
     damages: list[str] = field(default_factory=list)
     """What is wrong with the journals that are left out."""
+    discrepancies: dict[Path, list[Discrepancy]] = field(default_factory=dict)
+    """The discrepancies in each conversation's folder."""
 
-    def add(self, conversation: ConversationEntry) -> None:
-        """Pack a conversation."""
+    def add(self, run: LoadedRun, conversation: ConversationEntry) -> None:
+        """Pack a conversation of a run, and check it, as its journal is read only once."""
+        folder = conversation.folder
+        record = folder.record()
+        self._pack(conversation, record)
+        self.discrepancies[folder.path] = check_recorded(run, folder, record)
+
+    def _pack(
+        self, conversation: ConversationEntry, record: ConversationRecord | None
+    ) -> None:
         definitions = plan_definitions(conversation.folder.plan())
-        record = conversation.folder.record()
         self._add_fingerprints(conversation, definitions)
         self._add_examples(conversation, definitions, record)
         if record is None:
@@ -332,10 +349,27 @@ def build_report(
     noted at the head of the page. Returns what is wrong with the journals that are left out. Raises LtmError if a
     folder holds no results, or if the file cannot be written.
     """
-    material = report_material([read_marked_run(run) for run in runs])
+    checked_runs = list(map(_check_run, runs))
+    material = report_material([checked.run for checked in checked_runs])
     parcels = pack_conversations(material, most, lines)
-    write_output(out, render_page(material, parcels))
+    marked: list[LoadedRun] = []
+    for run, discrepancies in checked_runs:
+        in_folders = check_conversations(run, parcels.discrepancies)
+        marked.append(add_marks(run, [*in_folders, *discrepancies]))
+    write_output(out, render_page(replace(material, runs=tuple(marked)), parcels))
     return parcels.damages
+
+
+class _CheckedRun(NamedTuple):
+    """A run of which all but the conversations is checked."""
+
+    run: LoadedRun
+    discrepancies: list[Discrepancy]
+
+
+def _check_run(run: Path | LoadedRun) -> _CheckedRun:
+    whole = run if isinstance(run, LoadedRun) else read_run(run)
+    return _CheckedRun(without_examples(whole), check_run_files(whole))
 
 
 def pack_conversations(material: Material, most: int, lines: int) -> Parcels:
@@ -347,7 +381,8 @@ def pack_conversations(material: Material, most: int, lines: int) -> Parcels:
     for entries in zip_longest(*columns):
         for entry in entries:
             if entry:
-                parcels.add(entry)
+                run = material.runs[material.series[entry.series].run]
+                parcels.add(run, entry)
     return parcels
 
 

@@ -73,7 +73,7 @@ def test_wherever_it_is_torn_the_whole_lines_before_are_kept(tmp_path: Path) -> 
     path = tmp_path / "journal.jsonl"
     for size in range(len(JOURNAL) + 1):
         path.write_bytes(JOURNAL[:size])
-        ends = [end for end, _ in events.iter_event_lines(path)]
+        ends = [end for end, *_ in events.iter_event_lines(path)]
         assert len(ends) == JOURNAL[:size].count(b"\n")
         assert next(find_damages(JOURNAL[:size]), None) is None
 

@@ -492,7 +492,7 @@ def test_a_journal_that_cannot_be_opened_is_an_error_of_ours(tmp_path: Path) -> 
 
 def test_each_event_is_told_with_where_its_line_ends(tmp_path: Path) -> None:
     path = write(tmp_path / "j", [HEADER, ASKED], "{")
-    assert [end for end, _ in events.iter_event_lines(path)] == [
+    assert [end for end, *_ in events.iter_event_lines(path)] == [
         len(journals.sealed(HEADER)[0]),
         path.stat().st_size - 1,
     ]
