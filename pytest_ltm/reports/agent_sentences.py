@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm.api.journal import RunResult, span_place
 from pytest_ltm.api.storage import join_words, lazy, one_line, pluralize
 from pytest_ltm.figures.columns import Column, columns_with_memory, guessing_test
 from pytest_ltm.figures.sentences import short_span
-from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
+from pytest_ltm.figures.statistics.pairs import ScoredRow, as_scored_row, pair_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_percent, p_text
 
-if TYPE_CHECKING:
-    from pytest_ltm.figures.statistics.paired_comparison import Comparison
-
 # Needed only for runs with several agents, and with an isolated score.
-_compare_runs = lazy("pytest_ltm.figures.statistics.paired_comparison:compare_runs")
+_count_changes = lazy("pytest_ltm.figures.statistics.paired_comparison:count_changes")
 _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
 
@@ -338,26 +335,21 @@ def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     return sorted(losses, key=lambda pair: (pair[1], pair[0]))
 
 
-def compare_pairwise(
-    first: Placed, second: Placed
-) -> tuple[Sequence[Pair], Comparison] | None:
-    """Return the pairs of examples that both sides have a score for, and the comparison on them."""
-    # Without span labels: sides at 2k and at 32k got the same examples.
-    earlier = [as_scored_row(row, span_label="") for row in second.column.rows]
-    later = [as_scored_row(row, span_label="") for row in first.column.rows]
-    pairs = pair_rows(earlier, later).pairs
-    return (pairs, _compare_runs(pairs)) if pairs else None
+def rows_without_span(side: Placed) -> list[ScoredRow]:
+    """Return the rows of a side without span labels: sides at 2k and at 32k got the same examples."""
+    return [as_scored_row(row, span_label="") for row in side.column.rows]
 
 
 def _beside_other(side: Placed, rival: Placed) -> str:
-    compared = compare_pairwise(side, rival)
-    if compared is None:
+    pairs = pair_rows(rows_without_span(rival), rows_without_span(side)).pairs
+    if not pairs:
         return ""
-    comparison = compared[1]
-    if comparison.is_identical:
-        return f"equal to {rival.agent} in all {pluralize(comparison.pairs, 'example')}"
-    of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(side.column)}"
-    if not comparison.better or not comparison.worse:
-        word = "better" if comparison.better else "worse"
-        return f"{word} than {rival.agent} in {comparison.better or comparison.worse:,} {of}"
-    return f"better than {rival.agent} in {comparison.better:,}, worse in {comparison.worse:,} {of}"
+    better, worse = _count_changes(pairs)
+    examples = pluralize(len(pairs), "example")
+    if not better and not worse:
+        return f"equal to {rival.agent} in all {examples}"
+    of = f"of {examples} {_place_phrase(side.column)}"
+    if not better or not worse:
+        word = "better" if better else "worse"
+        return f"{word} than {rival.agent} in {better or worse:,} {of}"
+    return f"better than {rival.agent} in {better:,}, worse in {worse:,} {of}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from math import comb, copysign, fsum, inf, sqrt
 from operator import attrgetter, truediv
@@ -23,6 +23,7 @@ from pytest_ltm.figures.statistics.pairs import (
     SignUnit,
     UnitKind,
     min_units,
+    scenario_weights,
     unit_kind,
     unit_members,
     units_of,
@@ -114,8 +115,9 @@ def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
     columns = []
     for start, mask in zip(range(0, len(values), _CHUNK), masks, strict=True):
         table = _subset_sums(values[start : start + _CHUNK])
-        bits = len(table) - 1
-        columns.append([table[byte & bits] for byte in mask])
+        # The last units may be fewer than a byte has bits: higher bits change nothing.
+        table *= 2**_CHUNK // len(table)
+        columns.append(map(table.__getitem__, mask))
     return [*map(sum, zip(*columns, strict=True)), fsum(values)]
 
 
@@ -276,6 +278,19 @@ def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, 
     return units_of(pairs, "conversation")
 
 
+class RunUnits(Struct, frozen=True):
+    """The independent units of two runs, from which all tests are computed."""
+
+    units: tuple[SignUnit, ...]
+    few: tuple[SignUnit, ...]
+    """The conversations if smaller units take their place, else nothing."""
+
+    @classmethod
+    def of_kind(cls, pairs: Sequence[Pair], kind: UnitKind) -> RunUnits:
+        """Return the units of a kind."""
+        return cls(units_of(pairs, kind), few_conversations(pairs, kind))
+
+
 # --- Conversations that collapse, of which a run may have shown fewer than it has on
 # average.
 #
@@ -388,26 +403,39 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
                 yield bounds
 
 
+class Imagined(Struct, frozen=True):
+    """The units of two runs if one side had collapsed as often as assumed."""
+
+    collapse: Collapse
+    runs: RunUnits
+    owed: float
+    """The part of that side's mean that it would have lost."""
+
+
+def imagine_collapses(
+    pairs: Sequence[Pair], kind: UnitKind, collapses: Sequence[Collapse]
+) -> list[Imagined]:
+    """Return the units of a kind for each collapse that would explain a difference."""
+    means = {side: score_of(pairs, side) for side in _SIDES}
+    imagined: list[Imagined] = []
+    for collapse in collapses:
+        runs = RunUnits.of_kind(less_collapses(pairs, collapse), kind)
+        owed = (1 - collapse.kept) * means[collapse.side]
+        imagined.append(Imagined(collapse, runs, owed))
+    return imagined
+
+
 def chance_of_runs(
-    pairs: Sequence[Pair],
-    kind: UnitKind,
-    rng: random.Random,
-    draws: int,
-    collapses: Sequence[Collapse],
+    runs: RunUnits, imagined: Sequence[Imagined], rng: random.Random, draws: int
 ) -> ChanceOfRuns:
-    """Return the effect of chance on the difference of two runs, by units of a kind."""
-
-    def chance(which: Sequence[Pair], rng: random.Random) -> Chance:
-        return chance_of_difference(
-            units_of(which, kind), few_conversations(which, kind), rng, draws
-        )
-
+    """Return the effect of chance on the difference of two runs."""
     # All use the same assignments, so that swapping the runs only swaps signs.
     unseen: list[tuple[Collapse, Chance]] = []
-    for collapse in collapses:
-        expected_pairs = less_collapses(pairs, collapse)
-        unseen.append((collapse, chance(expected_pairs, copy(rng))))
-    return ChanceOfRuns(seen=chance(pairs, rng), unseen=tuple(unseen))
+    for case in imagined:
+        chance = chance_of_difference(case.runs.units, case.runs.few, copy(rng), draws)
+        unseen.append((case.collapse, chance))
+    seen = chance_of_difference(runs.units, runs.few, rng, draws)
+    return ChanceOfRuns(seen=seen, unseen=tuple(unseen))
 
 
 def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
@@ -422,10 +450,22 @@ def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
 
 def score_of(pairs: Sequence[Pair], side: Side) -> float:
     """Return the mean over scenarios of one side."""
-    alone: list[Pair] = []
+    weights = scenario_weights(pairs)
+    score = attrgetter(side)
+    cell_scores: list[float] = []
+    for cell in unit_members(pairs, "scenario").values():
+        cell_scores.append(fsum(weights[pair.scenario] * score(pair) for pair in cell))
+    return fsum(cell_scores)
+
+
+def count_changes(pairs: Iterable[Pair]) -> tuple[int, int]:
+    """Return the number of pairs that are better in the later run, and of those that are worse."""
+    better = worse = 0
     for pair in pairs:
-        alone.append(structs.replace(pair, before=0.0, after=getattr(pair, side)))
-    return fsum(unit.gain for unit in units_of(alone, "scenario"))
+        gain = pair.gain
+        better += gain > _NOISE
+        worse += gain < -_NOISE
+    return better, worse
 
 
 def count_conversations(pairs: Sequence[Pair]) -> int:
@@ -529,10 +569,10 @@ def compare_runs(
     are those of one. `rng` defaults to a fixed seed, so that equal runs get equal results.
     """
     kind = kind or unit_kind(pairs, level)
-    units = units_of(pairs, kind)
+    runs = RunUnits.of_kind(pairs, kind)
+    units = runs.units
     conversations = count_conversations(pairs)
-    better = sum(pair.gain > _NOISE for pair in pairs)
-    worse = sum(pair.gain < -_NOISE for pair in pairs)
+    better, worse = count_changes(pairs)
     difference = 0.0 if units else None
     if better or worse:
         difference = fsum(unit.gain for unit in units)
@@ -552,14 +592,15 @@ def compare_runs(
     if not comparison.can_tell:
         return comparison
     possible = possible_collapses(all_pairs or pairs, collapses)
-    chance = chance_of_runs(pairs, kind, rng or random.Random(0), draws, possible)
+    imagined = imagine_collapses(pairs, kind, possible)
+    chance = chance_of_runs(runs, imagined, rng or random.Random(0), draws)
     return structs.replace(
         comparison,
         interval=chance.interval(level) if better or worse else None,
         p=chance.p_value,
         p_drop=chance.p_drop,
         p_gain=chance.p_gain,
-        detectable=_detectable_drop(pairs, kind, alpha, power, possible),
+        detectable=_detectable_drop(runs, imagined, alpha, power),
     )
 
 
@@ -601,38 +642,31 @@ def compare_scenarios(
 
 
 def _detectable_drop(
-    pairs: Sequence[Pair],
-    kind: UnitKind,
-    alpha: float,
-    power: float,
-    collapses: Sequence[Collapse],
+    runs: RunUnits, imagined: Sequence[Imagined], alpha: float, power: float
 ) -> float | None:
     """Return the smallest drop that is detected with `power` and exceeds what unseen collapses explain."""
-    drop = _seen_drop(pairs, kind, alpha, power)
-    for lower, owed, tail in _lower_pairs(pairs, collapses, alpha):
-        drop = max(drop, owed + _seen_drop(lower, kind, tail, power))
+    drop = _seen_drop(runs, alpha, power)
+    for case, tail in _explaining(imagined, alpha):
+        drop = max(drop, case.owed + _seen_drop(case.runs, tail, power))
     return drop if drop <= 1 else None
 
 
-def _lower_pairs(
-    pairs: Sequence[Pair], collapses: Sequence[Collapse], alpha: float
-) -> Iterator[tuple[list[Pair], float, float]]:
-    """Yield the pairs minus each collapse that may explain a drop, the drop it causes, and the remaining level."""
-    for collapse in collapses:
-        tail = alpha / collapse.unseen
+def _explaining(
+    imagined: Sequence[Imagined], alpha: float
+) -> Iterator[tuple[Imagined, float]]:
+    """Yield the collapses that may explain a drop, each with the level that remains for a test."""
+    for case in imagined:
+        tail = alpha / case.collapse.unseen
         if tail < 1:
-            owed = (1 - collapse.kept) * score_of(pairs, collapse.side)
-            yield less_collapses(pairs, collapse), owed, tail
+            yield case, tail
 
 
-def _seen_drop(
-    pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float
-) -> float:
-    units = units_of(pairs, kind)
-    few = few_conversations(pairs, kind)
-    scatters = [standard_error(units), *([of_conversations(few)] if few else [])]
+def _seen_drop(runs: RunUnits, alpha: float, power: float) -> float:
+    scatters = [standard_error(runs.units)]
+    if runs.few:
+        scatters.append(of_conversations(runs.few))
     if all(scatter.error < _NOISE for scatter in scatters):
-        return smallest_seen_drop(units, few, alpha, power)
+        return smallest_seen_drop(runs.units, runs.few, alpha, power)
     return max(scatter.detectable(alpha, power) for scatter in scatters)
 
 
@@ -644,21 +678,20 @@ def power_of_test(
     Uses the least sensitive applicable test; None if the pairs can show nothing.
     """
     kind = unit_kind(pairs, LEVEL)
-    units = len(unit_members(pairs, kind))
-    if _too_little(len(pairs), units, kind, count_conversations(pairs), alpha):
+    runs = RunUnits.of_kind(pairs, kind)
+    count = len(runs.units)
+    if _too_little(len(pairs), count, kind, count_conversations(pairs), alpha):
         return None
-    power = _power_at(pairs, kind, alpha, drop)
+    power = _power_at(runs, alpha, drop)
     possible = possible_collapses(pairs, collapses)
-    for lower, owed, tail in _lower_pairs(pairs, possible, alpha):
-        power = min(power, _power_at(lower, kind, tail, drop - owed))
+    for case, tail in _explaining(imagine_collapses(pairs, kind, possible), alpha):
+        power = min(power, _power_at(case.runs, tail, drop - case.owed))
     return power
 
 
-def _power_at(
-    pairs: Sequence[Pair], kind: UnitKind, alpha: float, drop: float
-) -> float:
+def _power_at(runs: RunUnits, alpha: float, drop: float) -> float:
     powers: list[float] = []
-    for scatter in _scatters_of_drop(pairs, kind, drop):
+    for scatter in _scatters_of_drop(runs, drop):
         limit = t_quantile(1 - alpha, scatter.degrees)
         powers.append(t_below(drop / scatter.error - limit, scatter.degrees))
     return min(powers)
@@ -666,29 +699,27 @@ def _power_at(
 
 def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | None:
     """Return how often a true drop of this size exceeds the limit; None with a single unit."""
-    if len(unit_members(pairs, "scenario")) < 2:
+    runs = RunUnits.of_kind(pairs, "scenario")
+    if len(runs.units) < 2:
         return None
     powers: list[float] = []
-    for scatter in _scatters_of_drop(pairs, "scenario", drop):
+    for scatter in _scatters_of_drop(runs, drop):
         powers.append(t_below((drop - limit) / scatter.error, scatter.degrees))
     return min(powers)
 
 
-def _scatters_of_drop(
-    pairs: Sequence[Pair], kind: UnitKind, drop: float
-) -> list[Scatter]:
+def _scatters_of_drop(runs: RunUnits, drop: float) -> list[Scatter]:
     """Return the scatter of a drop between units, and between conversations if there are several.
 
     If no pair differs, units are assumed to lose a whole point or nothing.
     """
-    groups = [units_of(pairs, kind)]
-    conversations = few_conversations(pairs, kind)
-    groups += [conversations] if len(conversations) > 1 else []
-    scatters = [standard_error(groups[0]), *map(of_conversations, groups[1:])]
+    scatters = [standard_error(runs.units)]
+    if len(runs.few) > 1:
+        scatters.append(of_conversations(runs.few))
     if any(scatter.error > _NOISE for scatter in scatters):
         return [scatter for scatter in scatters if scatter.error > _NOISE]
     share = min(max(drop, 0.0), 1.0)
-    squares = fsum(unit.weight**2 for unit in units_of(pairs, kind))
+    squares = fsum(unit.weight**2 for unit in runs.units)
     error = max(sqrt(share * (1 - share) * squares), _NOISE)
     return [
         structs.replace(scatter, difference=-drop, error=error) for scatter in scatters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, fsum, log2
-from operator import attrgetter
+from operator import attrgetter, mul
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -186,14 +186,20 @@ def min_units(alpha: float) -> int:
 
 def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the units, sorted by key, with weights that make their sum the mean over scenarios."""
-    counts = Counter(pair.scenario for pair in pairs)
-    weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
+    weights = scenario_weights(pairs)
     units = []
     for group in unit_members(pairs, kind).values():
-        gain = fsum(weights[pair.scenario] * pair.gain for pair in group)
-        weight = fsum(weights[pair.scenario] for pair in group)
-        units.append(SignUnit(gain, weight))
+        group_weights = [weights[pair.scenario] for pair in group]
+        gains = map(attrgetter("gain"), group)
+        gain = fsum(map(mul, group_weights, gains))
+        units.append(SignUnit(gain, fsum(group_weights)))
     return tuple(units)
+
+
+def scenario_weights(pairs: Sequence[Pair]) -> dict[str, float]:
+    """Return the weight of a pair of each scenario, so that every scenario counts the same."""
+    counts = Counter(pair.scenario for pair in pairs)
+    return {name: 1 / (len(counts) * count) for name, count in counts.items()}
 
 
 def unit_members(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_ltm.api.journal import at_span, span_place
 from pytest_ltm.api.storage import first_and_rest, join_words, pluralize
@@ -13,6 +13,8 @@ from pytest_ltm.figures.columns import LEFT_OPEN, Column, columns_with_memory
 from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
 from pytest_ltm.figures.metrics import leading_metrics
 from pytest_ltm.figures.sentences import short_span, span_sentence
+from pytest_ltm.figures.statistics.paired_comparison import compare_runs
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_dollars, short_count
@@ -20,8 +22,8 @@ from pytest_ltm.reports.agent_sentences import (
     AgentSentence,
     agent_sentences_for,
     baseline_standings,
-    compare_pairwise,
     largest_span_label,
+    rows_without_span,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +39,35 @@ class SeriesDifference(NamedTuple):
     """The comparison in words."""
 
 
-def series_difference(
-    first: ResultSeries, second: ResultSeries
+Differences: TypeAlias = "Mapping[tuple[int, int], SeriesDifference | None]"
+
+
+def series_differences(
+    pairs: Iterable[tuple[ResultSeries, ResultSeries]],
+) -> Differences:
+    """Return the difference of the first over the second series of each pair, by their keys.
+
+    None if they share no scored example.
+    """
+    rows: dict[int, list[ScoredRow]] = {}
+    differences: dict[tuple[int, int], SeriesDifference | None] = {}
+    for first, second in pairs:
+        for series in (first, second):
+            if series.key not in rows:
+                rows[series.key] = rows_without_span(series)
+        keys = first.key, second.key
+        if keys not in differences:
+            paired = pair_rows(rows[second.key], rows[first.key]).pairs
+            differences[keys] = _difference(first, second, paired)
+    return differences
+
+
+def _difference(
+    first: ResultSeries, second: ResultSeries, pairs: Sequence[Pair]
 ) -> SeriesDifference | None:
-    """Return the difference of `first` over `second`; None if they share no scored example."""
-    compared = compare_pairwise(first, second)
-    if compared is None:
+    if not pairs:
         return None
-    pairs, comparison = compared
+    comparison = compare_runs(pairs)
     gain = len({pair.scenario for pair in pairs}) * (comparison.difference or 0.0)
     return SeriesDifference(
         gain, comparison_text(first.label, second.label, pairs, comparison)
@@ -66,12 +89,19 @@ class HeadlineAnswer(NamedTuple):
     """The state of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
-def headline_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return the answers on yardsticks, the best two agents, effective spans, costs and caveats."""
+def headline_answers(
+    material: Material, differences: Differences
+) -> list[HeadlineAnswer]:
+    """Return the answers on yardsticks, the best two agents, effective spans, costs and caveats.
+
+    `differences`: at least that of the best two at the largest memory span.
+    """
     answers = _yardstick_answers(material)
     ranked = material.ranked
     if len(ranked) > 1:
-        answers.append(_significance(material, *ranked[:2]))
+        first, second = ranked[:2]
+        difference = differences[first.key, second.key]
+        answers.append(_significance(material, first, second, difference))
     answers += _effective_span_answers(material)
     answers.append(_cost_answer(material))
     return answers + _caveats(material)
@@ -240,22 +270,24 @@ def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
 
 
 def _significance(
-    material: Material, first: ResultSeries, second: ResultSeries
+    material: Material,
+    first: ResultSeries,
+    second: ResultSeries,
+    difference: SeriesDifference | None,
 ) -> HeadlineAnswer:
     """Return whether two series differ by more than chance."""
     question = "Is the difference real?"
-    result = series_difference(first, second)
-    if result is None:
+    if difference is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
         return HeadlineAnswer(question, "Unknown", text)
-    text = result.comparison.text
+    text = difference.comparison.text
     plans = _plans_of(material, first)
-    if result.gain and plans.isdisjoint(_plans_of(material, second)):
+    if difference.gain and plans.isdisjoint(_plans_of(material, second)):
         # With different questions, the gain may come from the questions.
         text += (
             " Their plans differ, so they were asked different things; that may be why."
         )
-    return HeadlineAnswer(question, result.comparison.short, text)
+    return HeadlineAnswer(question, difference.comparison.short, text)
 
 
 def _plans_of(material: Material, series: ResultSeries) -> set[str]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
@@ -47,11 +47,12 @@ from pytest_ltm.reports.html.details import (
     timeline_json,
 )
 from pytest_ltm.reports.html.headline import (
+    Differences,
     agent_sentences,
     gate_answers,
     headline_answers,
     leading_metric_answers,
-    series_difference,
+    series_differences,
     trust_line,
 )
 from pytest_ltm.reports.html.report_data import (
@@ -394,6 +395,8 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
     last = largest_span_label(material.series)
     broken = breaking_points(material, shown_keys)
     versus = _first_compared(material)
+    tested = _tested_pairs(material)
+    differences = series_differences([*tested, *_pairs_with_best(material)])
     sections: list[Section] = []
     averages: list[AgentMetrics] = []
     for run in material.runs:
@@ -414,12 +417,12 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
             standings=agent_sentences(material),
             curve=score_by_span(material),
             trust=trust_line(material),
-            answers=headline_answers(material),
+            answers=headline_answers(material, differences),
             largest=last,
             scoreboard=score_grid(material),
             losses=losses,
             figures=figure_table(material),
-            against=_against_best(material),
+            against=_against_best(material, differences),
             versus=versus,
             talk=_first_shown(material, parcels, versus[0]),
             costs=score_by_cost(material),
@@ -438,7 +441,7 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
             most_graded=200,
             reasons=unscored_reasons(material),
             metrics=read_definitions(),
-            index=_page_index(material),
+            index=_page_index(material, tested, differences),
             shown=shown_keys,
             listed=list_failures_first(material, shown_keys),
             parcels=parcels,
@@ -551,20 +554,33 @@ def content_policy(style: str, script: str) -> str:
     )
 
 
-def _page_index(material: Material) -> dict[str, Any]:
-    """Return the data that the page's script needs on load."""
+def _tested_pairs(material: Material) -> list[tuple[ResultSeries, ResultSeries]]:
+    """Return the pairs of series that a reader may compare with a test."""
     # The number of pairwise tests grows with the square of the series, so with many
     # series only those against the best of their span are run.
     if len(material.series) <= 12:
-        pairs = list(combinations(material.series, 2))
-    else:
-        pairs = []
-        for span_label in material.spans:
-            best, *rivals = material.ranked_at(span_label)
-            pairs += [(best, rival) for rival in rivals]
+        return list(combinations(material.series, 2))
+    return _pairs_with_best(material)
+
+
+def _pairs_with_best(material: Material) -> list[tuple[ResultSeries, ResultSeries]]:
+    """Return the best series of each memory span with each other one that is ranked there."""
+    pairs: list[tuple[ResultSeries, ResultSeries]] = []
+    for span_label in material.spans:
+        ranked = material.ranked_at(span_label)
+        pairs += [(ranked[0], rival) for rival in ranked[1:]]
+    return pairs
+
+
+def _page_index(
+    material: Material,
+    pairs: Iterable[tuple[ResultSeries, ResultSeries]],
+    differences: Differences,
+) -> dict[str, Any]:
+    """Return the data that the page's script needs on load."""
     tests = {}
     for first, second in pairs:
-        difference = series_difference(first, second)
+        difference = differences[first.key, second.key]
         if difference:
             tests[f"{first.key}|{second.key}"] = difference.comparison.text
     conversations = []
@@ -587,13 +603,13 @@ def _page_index(material: Material) -> dict[str, Any]:
     }
 
 
-def _against_best(material: Material) -> dict[int, str]:
+def _against_best(material: Material, differences: Differences) -> dict[int, str]:
     """Return for each series its difference from the best of its span, and the p-value of that difference."""
     distances: dict[int, str] = {}
     for span_label in material.spans:
         ranked = material.ranked_at(span_label)
         for series in ranked[1:]:
-            difference = series_difference(ranked[0], series)
+            difference = differences[ranked[0].key, series.key]
             if difference is not None:
                 text = difference.comparison.brief
                 if difference.gain:
