@@ -220,22 +220,19 @@ def distance_text(
 
     Exchanges of the example `own_id` are counted separately; those of the speaker of `former` are never counted.
     """
-    between = exchanges[
-        _exchange_index(exchanges, former.number + 1) : _exchange_index(
-            exchanges, after.number
-        )
-    ]
-    between = [exchange for exchange in between if not exchange.alone]
-    if not between:
-        return ""
-    other_scenarios: set[str] = set()
-    own_count = 0
+    first = _exchange_index(exchanges, former.number + 1)
+    end = _exchange_index(exchanges, after.number)
+    speakers: list[str] = []
     filler_count = 0
-    for exchange in between:
-        if exchange.by not in ("", own_id or former.by):
-            other_scenarios.add(exchange.by.rpartition("/")[0])
-        own_count += bool(own_id) and exchange.by == own_id
-        filler_count += exchange.kind == "filler"
+    for exchange in exchanges[first:end]:
+        if not exchange.alone:
+            speakers.append(exchange.by)
+            filler_count += exchange.kind == "filler"
+    if not speakers:
+        return ""
+    other_ids = set(speakers) - {"", own_id or former.by}
+    other_scenarios = {other_id.rpartition("/")[0] for other_id in other_ids}
+    own_count = speakers.count(own_id) if own_id else 0
     inside: list[str] = []
     if other_scenarios:
         inside.append(pluralize(len(other_scenarios), "other scenario"))

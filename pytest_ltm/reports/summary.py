@@ -253,5 +253,9 @@ def _conversation_json(conversation: ConversationResult) -> dict[str, Any]:
 
 
 def _example_json(row: ScenarioResult) -> dict[str, Any]:
-    automatic = {} if row.automatic is None else fields_of(row, "automatic")
-    return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
+    fields: dict[str, Any] = dict(user_properties(row))
+    for name in _OF_EXAMPLE:
+        fields[name] = getattr(row, name)
+    if row.automatic is not None:
+        fields["automatic"] = to_record(row.automatic)
+    return fields

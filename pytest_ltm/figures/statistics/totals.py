@@ -117,13 +117,16 @@ def spread_by_draws(
     """
     # Scenarios with one score add the same to every draw, so drawing them would only
     # take time.
-    repeated = [values for values in scores.values() if len(values) > 1]
+    repeated = [
+        (values, len(values)) for values in scores.values() if len(values) > 1
+    ]
     if not repeated:
         return None
     fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
+    draw = rng.random
     totals = []
     for _ in range(draws):
-        drawn = [values[int(rng.random() * len(values))] for values in repeated]
+        drawn = [values[int(draw() * count)] for values, count in repeated]
         totals.append(fixed + fsum(drawn))
     totals.sort()
     centre = fsum(totals) / draws
