@@ -256,6 +256,7 @@ def _example_json(row: ScenarioResult) -> dict[str, Any]:
     fields: dict[str, Any] = dict(user_properties(row))
     for name in _OF_EXAMPLE:
         fields[name] = getattr(row, name)
+    fields["skills"] = list(row.skills)
     if row.automatic is not None:
         fields["automatic"] = to_record(row.automatic)
     return fields

@@ -143,11 +143,15 @@ def check_summary(
     for name in _OF_SUMMARY:
         if name not in summary:
             yield Discrepancy(SUMMARY, f"it has no {name}")
-    rewritten = json.loads(json.dumps(rewrite_summary(run.result, summary)))
-    # Results have the folder's id, which may have been renamed: compare it with
-    # run.json.
-    for name in rewritten.keys() & summary.keys() - {"metrics", "run_id"}:
-        texts = _value_differences(summary[name], rewritten[name], name)
+    for name, value in rewrite_summary(run.result, summary).items():
+        # Results have the folder's id, which may have been renamed: compare it with
+        # run.json.
+        if name not in summary or name in ("metrics", "run_id"):
+            continue
+        # Conversations are nearly all of the summary, and consist of JSON values
+        # already.
+        rewritten = value if name == "conversations" else json.loads(json.dumps(value))
+        texts = _value_differences(summary[name], rewritten, name)
         for text in islice(texts, MOST_DIFFERENCES):
             yield Discrepancy(SUMMARY, text)
     if not _has_verdicts(run):

@@ -17,7 +17,9 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 Key: TypeAlias = "tuple[str, str, str, str]"
 
 
-class ScoredRow(Struct, frozen=True, kw_only=True):
+# These hold no references to others of their kind, so the garbage collector can ignore
+# the many that a comparison creates.
+class ScoredRow(Struct, frozen=True, kw_only=True, gc=False):
     """The minimal data on an example that a comparison needs, as kept by a baseline."""
 
     scenario: str
@@ -34,7 +36,7 @@ class ScoredRow(Struct, frozen=True, kw_only=True):
 Row: TypeAlias = "ScenarioResult | ScoredRow"
 
 
-class Pair(Struct, frozen=True):
+class Pair(Struct, frozen=True, gc=False):
     """One example that both runs have a score for."""
 
     scenario: str
@@ -156,7 +158,7 @@ UnitKind: TypeAlias = Literal["conversation", "scenario", "example"]
 _NOISE = 1e-9
 
 
-class SignUnit(Struct, frozen=True):
+class SignUnit(Struct, frozen=True, gc=False):
     """A unit whose sign may flip as a whole."""
 
     gain: float

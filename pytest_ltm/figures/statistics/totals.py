@@ -117,9 +117,7 @@ def spread_by_draws(
     """
     # Scenarios with one score add the same to every draw, so drawing them would only
     # take time.
-    repeated = [
-        (values, len(values)) for values in scores.values() if len(values) > 1
-    ]
+    repeated = [(values, len(values)) for values in scores.values() if len(values) > 1]
     if not repeated:
         return None
     fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
