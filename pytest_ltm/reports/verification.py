@@ -22,7 +22,7 @@ from pytest_ltm.api.journal import (
     ConversationResult,
     run_parts,
 )
-from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.conversation_check import check_conversation
@@ -78,26 +78,20 @@ def check_conversations(
         if folder in checked:
             discrepancies += checked[folder]
         else:
-            discrepancies += _check_folder(run, folder, recorded.get(folder), None)
+            discrepancies += check_folder(run, folder, recorded.get(folder))
     return discrepancies
 
 
-def check_recorded(
-    run: LoadedRun, folder: ConversationFolder, record: ConversationRecord | None
-) -> list[Discrepancy]:
-    """Return the discrepancies in the folder of a conversation whose journal was read, or could not be."""
-    return _check_folder(run, folder.path, folder.recorded, record)
-
-
-def _check_folder(
+def check_folder(
     run: LoadedRun,
     folder: Path,
-    recorded: ConversationResult | None,
-    record: ConversationRecord | None,
+    result: ConversationResult | None,
+    record: ConversationRecord | None = None,
 ) -> list[Discrepancy]:
+    """Return the discrepancies in the folder of a conversation; `result`, `record`: as in `check_conversation`."""
     imported = run.result.is_imported
     check = partial(
-        check_conversation, folder, recorded, imported=imported, record=record
+        check_conversation, folder, result, imported=imported, record=record
     )
     return run_check(folder.name, check)
 

@@ -79,7 +79,7 @@ from pytest_ltm.reports.section_tables import section_tables
 from pytest_ltm.reports.verification import (
     add_marks,
     check_conversations,
-    check_recorded,
+    check_folder,
     check_run_files,
     discrepancy_notices,
     without_examples,
@@ -239,7 +239,9 @@ class Parcels:
         folder = conversation.folder
         record = folder.record()
         self._pack(conversation, record)
-        self.discrepancies[folder.path] = check_recorded(run, folder, record)
+        self.discrepancies[folder.path] = check_folder(
+            run, folder.path, folder.recorded, record
+        )
 
     def _pack(
         self, conversation: ConversationEntry, record: ConversationRecord | None

@@ -17,11 +17,19 @@ from typing import Any
 
 import journals
 import pytest
+from recorded_bundles import BUNDLES, WHOLE
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
-from pytest_ltm.api.journal import ExampleMetric, RunResult, strip_checksum
+from pytest_ltm.api.journal import (
+    ExampleMetric,
+    RunResult,
+    events,
+    strip_checksum,
+    whole_lines,
+)
 from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
+from pytest_ltm.commands.bundle import open_bundle
 from pytest_ltm.records.amendments import Amendment, amend_verdict
 from pytest_ltm.reports.html import build_report
 
@@ -985,3 +993,18 @@ def test_failures_are_listed_first_and_what_passed_last(tmp_path: Path) -> None:
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     listed = re.findall(r'<tr id="e\d+"[^>]* data-o="(\w+)"', text)
     assert listed == ["failed", "failed", "none", "passed", "passed"]
+
+
+def test_a_report_reads_each_journal_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = open_bundle(BUNDLES / WHOLE, tmp_path / "bundle", None)
+    read: list[Path] = []
+
+    def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+        read.append(path)
+        return whole_lines(path)
+
+    monkeypatch.setattr(events, "whole_lines", lines_of)
+    report(tmp_path, run)
+    assert sorted(read) == sorted(run.glob("*/journal.jsonl"))
