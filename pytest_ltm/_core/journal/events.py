@@ -361,7 +361,7 @@ def read_events(path: Path) -> Iterator[Event]:
 
 
 def iter_event_lines(path: Path) -> Iterator[tuple[int, str, Event]]:
-    """Yield the events of a journal like `read_events`, each after the file offset of its end and its checksum."""
+    """Yield the events of a journal like `read_events`, each with the file offset of its end and its checksum."""
     end = 0
     chain = Chain()
     for number, line in whole_lines(path):

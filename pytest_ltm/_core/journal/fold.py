@@ -103,8 +103,9 @@ class ConversationRecord(Struct):
 
     def follow_journal(self, path: Path) -> Iterator[tuple[int, events.Event]]:
         """Apply a journal's events; after each one, yield it and the file offset of its end."""
-        lines = events.iter_event_lines(path)
-        for number, (end, head, event) in enumerate(lines, start=1):
+        for number, (end, head, event) in enumerate(
+            events.iter_event_lines(path), start=1
+        ):
             try:
                 self.add(event)
             except ValueError as error:
@@ -126,9 +127,8 @@ class ConversationRecord(Struct):
 
         A message that was sent again counts once, by its last outcome.
         """
-        counts = Counter[Account](
-            reply.account or sort_end(reply.finish_reason)
-            for reply in self.replies.values()
+        counts = Counter(
+            exchange.account for exchange in self.transcript if not exchange.told
         )
         for number, fault in self.faults.items():
             if fault.account and number not in self.replies:
