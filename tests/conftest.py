@@ -277,8 +277,10 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run slow packaging tests first, and skip tests whose published data is missing."""
-    items.sort(key=lambda item: item.get_closest_marker("packaging") is None)
+    """Start the longest tests first, and skip tests whose published data is missing."""
+    # workers that are done take tests from the end of another's list
+    for marker in ("long", "packaging"):
+        items.sort(key=lambda item: item.get_closest_marker(marker) is None)
     published = [item for item in items if item.get_closest_marker("published")]
     if published:
         from benchmark_data import ABSENT, DATA
@@ -326,6 +328,12 @@ def pytest_pyfunc_call() -> Iterator[None]:
             "something drew from the module-level `random`, or seeded it: pass a `random.Random` instead"
         )
     return result
+
+
+@pytest.fixture(scope="session")
+def everything(pytestconfig: pytest.Config) -> bool:
+    """Whether to try everything, as at night; before a merge, long tests try the fixed part their docstrings name."""
+    return not pytestconfig.getoption("merge")
 
 
 @pytest.fixture

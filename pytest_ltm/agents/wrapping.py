@@ -177,13 +177,14 @@ class Padded(AgentWrapper):
         return padded
 
     def _padded(self, message: str, reply: str | Reply) -> str | Reply:
-        texts = {"question": message, "filler": self._previous_message}
-        text = texts.get(self._padding, "")
+        by_padding = {"question": message, "filler": self._previous_message}
+        text = by_padding.get(self._padding, "")
         room = count_tokens(message) if self._tokens is None else self._tokens
+        texts = [text] if text.strip() else POLITE
         sentences = []
-        for sentence in cycle([text] if text.strip() else POLITE):
+        for sentence, tokens in cycle([(text, count_tokens(text)) for text in texts]):
             sentences.append(sentence)
-            room -= count_tokens(sentence)
+            room -= tokens
             if room <= 0:
                 break
         padding = " ".join(sentences)

@@ -23,6 +23,7 @@ WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every
 
 pytest.importorskip("xdist")
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX"),
 ]

@@ -128,16 +128,17 @@ MOST_APART = 0.64
 """Allowed distance between their totals and those of the published definitions at 32k: 0.7 of 11, for ten scenarios."""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.published
 def test_retrieval_earns_as_much_as_published_texts_leave(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], everything: bool
 ) -> None:
+    """Play two seeds at 32k; before a merge, the first at 8k."""
     folder = write(tmp_path / "published", "first")
+    size = ["--span=32k", "--seeds=2"] if everything else ["--span=8k", "--seeds=1"]
     agents = [f"--agent={','.join(APART)}"]
-    main(
-        ["lab", "calibrate", str(folder), "--span=32k", "--seeds=2", *agents, "--json"]
-    )
+    main(["lab", "calibrate", str(folder), *size, *agents, "--json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert set(found["left_out"]) <= {"chapter_break"}
     assert not [sentence for sentence in found["breaches"] if "full marks" in sentence]
@@ -149,23 +150,17 @@ def test_retrieval_earns_as_much_as_published_texts_leave(
     } == {}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.published
 def test_scenario_messages_give_no_more_away_than_published_ones(
-    tmp_path: Path,
+    tmp_path: Path, everything: bool
 ) -> None:
-    assert (
-        main(
-            [
-                "lab",
-                "leak-check",
-                "standard",
-                "--reference",
-                str(write(tmp_path / "published", "first")),
-            ]
-        )
-        == 0
-    )
+    """Look through all conversations at 32k; before a merge, through two of each side at 8k."""
+    folder = write(tmp_path / "published", "first")
+    size = [] if everything else ["--span=8k", "--seeds=2"]
+    words = ["standard", "--reference", str(folder), *size]
+    assert main(["lab", "leak-check", *words]) == 0
 
 
 # --- Generated histories compared with real ones.

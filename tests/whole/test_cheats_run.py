@@ -10,8 +10,9 @@ import pytest
 from conftest import Project
 
 from pytest_ltm.agents.wrapping import padded_spec
+from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.commands import main
-from pytest_ltm.lab.cheat_agents import skipped_window
+from pytest_ltm.lab.cheat_agents import SPECS, skipped_window
 from pytest_ltm.lab.commands.cheats import LEARNED_POINTS, PADDING
 
 WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
@@ -74,19 +75,25 @@ def test_what_pytest_refuses_is_told(
     assert "Did you mean 'dump'?" in capsys.readouterr().err
 
 
-# --- The built-in scenarios at 32k.
+# --- The built-in scenarios.
 
 QUICK = ("random", "fixed:last", "candidates", "hedge", "padded:window:4k")
 """Cheats with short answers, which attack the suite `standard` at every run."""
 
 
-def attacked(path: Path, suite: str, *words: str) -> list[dict[str, Any]]:
+EVERY_NTH = 3
+"""Before a merge, all cheats attack one scenario out of so many."""
+
+
+def attacked(
+    path: Path, suite: str, *words: str, span: str = "32k"
+) -> list[dict[str, Any]]:
     main(
         [
             "lab",
             "cheats",
             f"--ltm-suite={suite}",
-            "--span=32k",
+            f"--span={span}",
             *words,
             "-o",
             str(path / "found.json"),
@@ -137,6 +144,7 @@ def learned(cells: list[dict[str, Any]]) -> list[float]:
     ]
 
 
+@pytest.mark.long
 @WHOLE_RUN
 def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     cells = attacked(project.path, "standard", *(f"--agent={spec}" for spec in QUICK))
@@ -144,13 +152,23 @@ def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     assert max(gained(cells).values()) <= PADDING
 
 
-@pytest.mark.nightly(
-    "a minute, and only evaluators, scenarios and cheats change what it finds"
-)
+@pytest.mark.long
+@pytest.mark.nightly("only evaluators, scenarios and cheats change what it finds")
 @pytest.mark.slow
-def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(project: Project) -> None:
-    cells = attacked(project.path, "extended")
+def test_no_cheat_earns_more_than_the_floors_of_all_scenarios(
+    project: Project, everything: bool
+) -> None:
+    """Attack all scenarios at 32k, and the suite at 120k; before a merge, every third scenario at 8k."""
+    if everything:
+        cells = attacked(project.path, "extended")
+        assert len(learned(cells)) == 2
+        assert max(learned(cells)) <= LEARNED_POINTS
+    else:
+        # the first is left out at 8k
+        entries = built_in("extended").entries[1::EVERY_NTH]
+        tests = [f"ltm/{entry.name}" for entry in entries]
+        agents = [f"--agent={spec}" for spec in SPECS]
+        cells = attacked(project.path, "extended", *tests, *agents, span="8k")
+        assert {cell["scenario"] for cell in cells} == {entry.name for entry in entries}
     assert excess(cells) == {}
-    assert len(learned(cells)) == 2
-    assert max(learned(cells)) <= LEARNED_POINTS
     assert max(gained(cells).values()) <= PADDING

@@ -16,17 +16,20 @@ OTHERS = ",".join(
 )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.nightly(
     "every scenario in every language, which only texts, scenarios and the reader change"
 )
 def test_the_reader_earns_full_marks_in_every_language_and_silence_none(
-    pytester: pytest.Pytester,
+    pytester: pytest.Pytester, everything: bool
 ) -> None:
+    """Play three examples of each scenario in each language; before a merge, the first."""
+    examples = 3 if everything else 1
     result = pytester.runpytest_inprocess(
         "--ltm-agent=full",
         "--ltm-suite=extended",
-        "--ltm-examples=3",
+        f"--ltm-examples={examples}",
         f"--ltm-language={OTHERS}",
         "--tb=short",
     )
@@ -39,7 +42,7 @@ def test_the_reader_earns_full_marks_in_every_language_and_silence_none(
     english_only = left_out[1].split(", ")
     entries = 20  # of the suite
     assert len(english_only) < entries / 2
-    times = 3 * 2 * (len(CODES) - 1)
+    times = examples * 2 * (len(CODES) - 1)
     result.assert_outcomes(
         passed=(entries - len(english_only)) * times,
         deselected=len(english_only) * times,

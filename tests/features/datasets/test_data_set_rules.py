@@ -128,10 +128,15 @@ def published() -> Iterable[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.published
-def test_hardly_a_wrong_answer_made_from_a_published_one_passes() -> None:
-    tried, passed = passing(list(published())[::8])
+def test_hardly_a_wrong_answer_made_from_a_published_one_passes(
+    everything: bool,
+) -> None:
+    """Derive wrong answers from every eighth published one; before a merge, from every 32nd."""
+    step = 8 if everything else 32
 
-    assert tried.total() > 2_500
+    tried, passed = passing(list(published())[::step])
+
+    assert tried.total() > 20_000 / step
     assert len(passed) <= 0.005 * tried.total(), passed
 
 
