@@ -107,10 +107,12 @@ class SharingPeople(
         sharing = [] if members is None else members.content
         named = _RE.member.findall(turn.text)
         speaker = next((name for name in named if name in sharing), "")
-        topic, match = first_kind(_RE["topics"], turn.text)
         # Texts with dates are secrets for some of the others, until a day; another
         # ability handles them.
-        if not speaker or match is None or _RE.dated.search(turn.text):
+        if not speaker or _RE.dated.search(turn.text):
+            return None
+        topic, match = first_kind(_RE["topics"], turn.text)
+        if match is None:
             return None
         if not turn.asks:
             value = match[1] if match.lastindex else turn.text
