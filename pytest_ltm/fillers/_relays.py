@@ -6,10 +6,10 @@ An agent that knows the wordings of scenarios from other runs also finds them in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm.api.scenarios import (
     Ask,
@@ -85,13 +85,6 @@ class RelayedText(NamedTuple):
     is_framed: bool = True
 
 
-class ScenarioGenerator(NamedTuple):
-    """The generator of the definitions of one suite entry."""
-
-    generate: Callable[[Random, Mapping[str, Any]], Definition]
-    parameters: Mapping[str, Any]
-
-
 @cache
 def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
     """Return the entries of all built-in suites, each with the suite's name."""
@@ -102,44 +95,43 @@ def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
 
 
 @cache
-def scenario_generators() -> tuple[ScenarioGenerator, ...]:
-    """Return the generators of all built-in suites whose messages may be relayed, without duplicates."""
+def _entries_of_all_suites() -> Sequence[SuiteEntry]:
+    """Return the entries of all built-in suites whose messages may be relayed, without duplicates."""
     entries = []
     for suite, entry in _suite_entries():
         if suite != _FROZEN and entry.scenario not in _ON_DEMAND:
             entries.append(entry)
-    return _unique_generators(entries)
+    return _unique_entries(entries)
 
 
 @cache
-def suite_generators(suite: str) -> tuple[ScenarioGenerator, ...]:
-    """Return the generators of a built-in suite whose messages may be relayed; none if all are orders."""
-    return _unique_generators(built_in(suite).entries)
+def entries_of_suite(suite: str) -> Sequence[SuiteEntry]:
+    """Return the entries of a built-in suite whose messages may be relayed; none if all are orders."""
+    return _unique_entries(built_in(suite).entries)
 
 
 @cache
-def _stranger_generators() -> tuple[ScenarioGenerator, ...]:
-    """Return the generators whose messages may be told of strangers."""
+def _entries_on_strangers() -> Sequence[SuiteEntry]:
+    """Return the entries whose messages may be told of strangers."""
     entries = []
     for _, entry in _suite_entries():
         if entry.scenario in _OF_STRANGERS:
             entries.append(entry)
-    return _unique_generators(entries)
+    return _unique_entries(entries)
 
 
-def _unique_generators(entries: Iterable[SuiteEntry]) -> tuple[ScenarioGenerator, ...]:
+def _unique_entries(entries: Iterable[SuiteEntry]) -> Sequence[SuiteEntry]:
     unique = {}
     for entry in entries:
         if entry.scenario not in _ORDERS:
             key = (entry.scenario, repr(sorted(entry.parameters.items())))
             unique[key] = entry
-    generators = []
-    for entry in unique.values():
-        generate = _find_generator(entry.scenario)
-        generators.append(ScenarioGenerator(generate, entry.parameters))
-    return tuple(generators)
+    return list(unique.values())
 
 
+# Called for drawn entries only: importing all scenarios would take longer than a short
+# conversation.
+@cache
 def _find_generator(scenario: str) -> Callable[..., Definition]:
     body = getattr(import_scenario(scenario), f"test_{scenario}")
     markers = (mark.kwargs for mark in body.pytestmark if mark.name == "ltm")
@@ -190,18 +182,18 @@ _find_beginning = lru_cache(maxsize=8)(_Beginning)
 
 def _relay_example(rng: Random, suite: str) -> Sequence[RelayedText]:
     if suite and rng.random() < _OWN:
-        texts = _generate_texts(rng, suite_generators(suite))
+        texts = _generate_texts(rng, entries_of_suite(suite))
         return [RelayedText(_rename_people(rng, text)) for text in _draw(rng, texts)]
     if rng.random() < _STRANGERS:
         return _tell_of_strangers(rng)
-    texts = _generate_texts(rng, scenario_generators())
+    texts = _generate_texts(rng, _entries_of_all_suites())
     return [RelayedText(text) for text in _draw(rng, texts)]
 
 
 def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
     """Return the statements and questions of a generated example on the user alone, told of a stranger."""
     stranger = import_scenario("_inventions").Inventions(rng).person()
-    texts = _generate_texts(rng, _stranger_generators())
+    texts = _generate_texts(rng, _entries_on_strangers())
     told = []
     for text in texts:
         if not _names_people(text):
@@ -210,11 +202,10 @@ def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
     return [RelayedText(text, is_framed=False) for text in texts]
 
 
-def _generate_texts(
-    rng: Random, generators: Sequence[ScenarioGenerator]
-) -> Sequence[str]:
-    generator = rng.choice(generators)
-    definition = generator.generate(rng, dict(generator.parameters))
+def _generate_texts(rng: Random, entries: Sequence[SuiteEntry]) -> Sequence[str]:
+    entry = rng.choice(entries)
+    generate = _find_generator(entry.scenario)
+    definition = generate(rng, dict(entry.parameters))
     texts = []
     for step in definition.steps:
         if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text):

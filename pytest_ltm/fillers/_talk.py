@@ -10,7 +10,7 @@ from random import Random
 from pytest_ltm.api.model import FillerExchange, TokenCounter
 from pytest_ltm.api.scenarios import built_in_names
 from pytest_ltm.api.storage import FillerError, did_you_mean
-from pytest_ltm.fillers._relays import iter_relayed_texts, suite_generators
+from pytest_ltm.fillers._relays import entries_of_suite, iter_relayed_texts
 from pytest_ltm.fillers.deck import (
     Deck,
     Room,
@@ -199,9 +199,9 @@ def talk_of_suite(suite: str, rng: Random, counter: TokenCounter) -> TalkFiller:
 
 def _known_suite(name: str) -> str:
     """Return the name of a built-in suite whose texts may be relayed; FillerError for any other."""
-    if name in built_in_names() and suite_generators(name):
+    if name in built_in_names() and entries_of_suite(name):
         return name
-    names = list(filter(suite_generators, built_in_names()))
+    names = list(filter(entries_of_suite, built_in_names()))
     raise FillerError(
         f"filler 'varied:{name}': {name!r} is not a suite whose texts other people can tell."
         f"{did_you_mean(name, names)} Choose from {', '.join(names)}"

@@ -107,12 +107,11 @@ class SharingPeople(
         sharing = [] if members is None else members.content
         named = _RE.member.findall(turn.text)
         speaker = next((name for name in named if name in sharing), "")
+        topics = _RE["topics"] if speaker else {}
+        topic, match = first_kind(topics, turn.text)
         # Texts with dates are secrets for some of the others, until a day; another
         # ability handles them.
-        if not speaker or _RE.dated.search(turn.text):
-            return None
-        topic, match = first_kind(_RE["topics"], turn.text)
-        if match is None:
+        if match is None or _RE.dated.search(turn.text):
             return None
         if not turn.asks:
             value = match[1] if match.lastindex else turn.text
