@@ -86,8 +86,8 @@ _APPROXIMATE = re.compile(r"[A-Za-z]{1,10}|\d{1,3}|[^\W\d_]|[^\w\s]|_|\n")
 _WORDS = re.compile(r"\S+")
 _BLANKS = 100_000
 # The number of texts whose counts are cached: planned texts are sent soon, and agents
-# often repeat themselves.
-_RECENT = 64
+# and small talk often repeat themselves.
+_RECENT = 512
 
 
 class TokenCounter:
