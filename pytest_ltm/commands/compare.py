@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -97,8 +97,7 @@ def compare_results(arguments: Namespace) -> int:
     found: list[tuple[GateSide, str]] = []
     for text in (arguments.before, *arguments.after):
         found.append(find_side(text, arguments.baselines, arguments.ltm_dir))
-    for side, path in found:
-        _print_discrepancies(side, path)
+    _print_discrepancies(found)
     sides = [side for side, _ in found]
     changes = _changes_of(sides, arguments)
     # each further comparison is another chance of a false positive
@@ -131,12 +130,17 @@ def compare_results(arguments: Namespace) -> int:
     return FAILED if FAILED in statuses else max(statuses, default=0)
 
 
-def _print_discrepancies(side: GateSide, path: str) -> None:
-    """Print where the scores of a run do not follow from its record."""
-    folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
-    for text in discrepancy_sentences(read_run(folder)) if folder.is_dir() else ():
-        line = redact_secrets(f"{side.name} {DIFFERS}: {text}")
-        print(one_line(line), file=sys.stderr)
+def _print_discrepancies(sides: Iterable[tuple[GateSide, str]]) -> None:
+    """Print where the scores of runs do not follow from their records."""
+    # Two sides may be agents of one run.
+    sentences: dict[Path, list[str]] = {}
+    for side, path in sides:
+        folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
+        if folder.is_dir() and folder not in sentences:
+            sentences[folder] = list(discrepancy_sentences(read_run(folder)))
+        for text in sentences.get(folder, ()):
+            line = redact_secrets(f"{side.name} {DIFFERS}: {text}")
+            print(one_line(line), file=sys.stderr)
 
 
 def _changes_of(sides: Sequence[GateSide], arguments: Namespace) -> list[Changes]:

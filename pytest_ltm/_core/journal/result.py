@@ -622,7 +622,7 @@ class _Format(Struct):
 # exponent. One search for each sign before it, because a search for a fixed sign is ten
 # times as fast.
 _UNBOUNDED = tuple(
-    re.compile(sign + rb"\s*-?(?:\d{18}|[\d.]+[eE]\+?\d)")
+    re.compile(sign + rb"\s*-?\d(?:\d{17}|[\d.]*[eE]\+?\d)")
     for sign in (b":", rb"\[", b",")
 )
 
