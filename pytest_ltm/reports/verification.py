@@ -114,8 +114,11 @@ def without_examples(run: LoadedRun) -> LoadedRun:
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
     """Return a run with a notice for each of its files that has discrepancies."""
+    recorded = run
     # Read again: an ongoing run was given results that are in none of its files.
-    return add_marks(run, find_discrepancies(read_run(run.path)))
+    if any(folder.recorded is None for folder in run.conversations):
+        recorded = read_run(run.path)
+    return add_marks(run, find_discrepancies(recorded))
 
 
 def discrepancy_notices(runs: Iterable[LoadedRun]) -> list[str]:
