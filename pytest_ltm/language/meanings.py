@@ -22,6 +22,8 @@ LIGHT = frozenset(map(word_stem, LEXICON.words("light meanings")))
 FRAME = frozenset(map(word_stem, LEXICON.words("frame meanings")))
 # Shorter beginnings are shared by words of different roots.
 _SHORTEST_ROOT = 5
+# The pot of a flowerpot.
+_SHORTEST_PART = 3
 
 
 def meaning_key(word: str) -> str:
@@ -85,7 +87,10 @@ def is_of_root(key: str, other: str) -> bool:
 
 
 def is_like(key: str, other: str) -> bool:
-    """Return whether two words may mean the same: they begin alike, or one may be a misspelling of the other."""
-    if Prefix.similarity(key, other) >= 4:
+    """Return whether two words may mean the same: one is in the other, they begin alike, or one is a misspelling."""
+    shorter, longer = sorted((key, other), key=len)
+    shortest_part = min(len(shorter), len(longer) - len(shorter))
+    is_compound = shortest_part >= _SHORTEST_PART and longer.endswith(shorter)
+    if is_compound or Prefix.similarity(key, other) >= 4:
         return True
     return len(key) > _SHORTEST_ROOT and Indel.normalized_similarity(key, other) >= 0.65

@@ -32,7 +32,13 @@ def _spoken_words(text: str) -> str:
 
 def find_refusal(text: str) -> re.Match[str] | None:
     """Return the first match of words for not knowing or never having been told; None if there is none."""
-    return RE.refuses.search(_spoken_words(text))
+    words = _spoken_words(text)
+    for match in RE.refuses.finditer(words):
+        # "she had not told you the truth" is about two others
+        is_of_others = RE.others.search(words, 0, match.start())
+        if not (is_of_others and words[match.end() :].startswith(" you")):
+            return match
+    return None
 
 
 def refuses_answer(text: str) -> bool:

@@ -35,7 +35,7 @@ from pytest_ltm.language.meanings import (
     is_of_root,
     meaning_key,
 )
-from pytest_ltm.language.numbers import words_with_digits
+from pytest_ltm.language.numbers import ORDINALS, words_with_digits
 from pytest_ltm.language.rulings.gold import (
     NAMED_AMOUNT,
     PART_OF_IT,
@@ -137,11 +137,59 @@ def _turns_words(gold: Gold, question: str, reply: str) -> bool:
     relations = _RELATIONS.intersection(plain_words(gold.texts[0]))
     # "black without sugar", and "black with one sugar"
     is_lost = not relations.issubset(plain_words(f"{question} {reply}"))
-    is_denied = has_negation(reply) and not has_negation(f"{question} {gold.whole}")
+    is_denied = _denies_part(gold, question, reply)
     is_turned_round = is_lost or is_denied or _exchanges_names(gold.texts[0], reply)
-    return is_turned_round or _counts_otherwise(gold.texts[0], reply)
+    return (
+        is_turned_round
+        or _counts_otherwise(gold.texts[0], reply)
+        or _lists_ends(gold.texts[0], reply)
+        or _is_elsewhere(gold.texts[0], reply)
+    )
 
 
+def _denies_part(gold: Gold, question: str, reply: str) -> bool:
+    """Return whether a sentence with words of the expected answer denies something, unlike the question."""
+    if RE.negates.search(normalize_text(f"{question} {gold.whole}")):
+        return False
+    sentences = split_sentences(normalize_text(reply))
+    return any(
+        RE.negates.search(sentence)
+        and not gold.stems.isdisjoint(content_stems(sentence))
+        for sentence in sentences
+    )
+
+
+def _lists_ends(expected: str, reply: str) -> bool:
+    """Return whether a reply only lists both ends of an expected range: Tuesday and Saturday."""
+    ends = RE.range.search(normalize_text(expected))
+    if ends is None or not _TIMES.issuperset(map(meaning_key, ends.groups())):
+        return False
+    first, last = map(re.escape, ends.groups())
+    row = rf"\b{first}s?\W+(?:(?:and|or) )?{last}"
+    return re.search(row, normalize_text(reply)) is not None
+
+
+def _is_elsewhere(expected: str, reply: str) -> bool:
+    """Return whether a reply never has the expected place in its position: on the way to it, or beside it."""
+    place = RE.place.match(normalize_text(expected))
+    if place is None:
+        return False
+    text = normalize_text(reply)
+    spots = phrase_positions(text, place["thing"])
+    positions = [RE.position.search(text[:start]) for start, _ in spots]
+    return bool(spots) and not any(
+        position is None or _is_same_position(place["position"], position["position"])
+        for position in positions
+    )
+
+
+def _is_same_position(position: str, other: str) -> bool:
+    positions = {_POSITIONS.get(position, position), _POSITIONS.get(other, other)}
+    # a thing at the beach may be on it
+    return len(positions) == 1 or positions == {"at", "on"}
+
+
+_POSITIONS = LEXICON.keys_by_word("assertion positions")
 _ONE_THING = lazy_pattern(r"\b(?:one|a single) (\w+)")
 
 
@@ -480,7 +528,10 @@ class _Topic:
         return f"{float(amount.value):g}" not in self._keys
 
     def measures_another(self, text: str) -> bool:
-        """Return whether a text has another amount in a unit of the expected one."""
+        """Return whether a text has another amount in a unit of the expected one, or another place: third."""
+        places = ORDINALS.keys() & plain_words(text)
+        if places and not ORDINALS.keys().isdisjoint(plain_words(self._gold.whole)):
+            return not self._words.issuperset(places)
         expected = [part for parts in self._gold.amounts for part in parts]
         return self.is_amount and any(
             not amount.is_bare

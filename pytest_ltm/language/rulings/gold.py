@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal
@@ -69,6 +70,7 @@ from pytest_ltm.language.values.quantities import (
     is_close,
     is_equal,
     is_in_same_unit,
+    is_result,
     is_sum,
 )
 
@@ -401,6 +403,7 @@ UNSURE_AMOUNT = Ruling("unscored", "names the amount within a range, or hedged")
 _AMONG = Ruling("unscored", "names the amount among others")
 _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
+_MADE_OF_PARTS = Ruling("unscored", "names amounts that make up the expected one")
 _UNREAD_AMOUNT = Ruling("unscored", "names an amount in words that no rule knows")
 _CONTRARIES = [
     (frozenset(terms.split(", ")), frozenset(contraries))
@@ -412,6 +415,7 @@ _NEAR = 40
 _YEARS = range(1900, 2100)
 _CENTURY = 100
 _BESIDE = 3
+_PAIR = 2
 _HYPHENATED = re.compile(r"-[^\W\d_]")
 _NUMBER_WORDS = number_words() - {"a", "an"}
 # Between two amounts: they are two, not parts of one.
@@ -420,7 +424,9 @@ _APART = lazy_pattern(
 )
 
 
-def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
+def amount_ruling(  # noqa: PLR0911 - one rule, one line
+    gold: Gold, question: str, end: str, *, forgiving: bool
+) -> Ruling:
     """Return the ruling on whether an answer names an amount; `forgiving`: an error of one day is allowed.
 
     Whether the answer asserts the amount is decided by `settle_ruling`.
@@ -455,8 +461,15 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     beside = [quantity for quantity in quantities if quantity not in candidates]
     is_elsewhere = are_present(gold.amounts, quantities if len(end) > SHORT else beside)
     ruling = _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
+    # what is left of six after four is given without saying it
+    if ruling.verdict != "no":
+        return ruling
+    parts = distinct_quantities(quantities)
+    is_brief = len(end) <= MAX_BRIEF_ANSWER and len(parts) == _PAIR
+    if is_brief and is_result(gold.amounts, parts):
+        return _MADE_OF_PARTS
     is_read = all(_is_read_whole(amount, gold, question, text) for amount in answer)
-    return ruling if is_read or ruling.verdict != "no" else _UNREAD_AMOUNT
+    return ruling if is_read else _UNREAD_AMOUNT
 
 
 def amount_stances(
@@ -545,7 +558,14 @@ def _why_of_something_else(
         return "names as many of something else"
     if not any(_has_known_unit(gold, amount, question, text) for amount in hits):
         return _UNREAD_AMOUNT.reason
+    if _exchanges_counts(gold, text):
+        return "names the numbers of other things"
     known = normalize_text(f"{question} {gold.whole}")
+    return _why_at_another_rate(known, text, hits)
+
+
+def _why_at_another_rate(known: str, text: str, hits: Sequence[Quantity]) -> str:
+    """Return why amounts may be of each part, of the whole, or of some time, unlike the known one; "" if not."""
     known_words = plain_words(known)
     around = [sentence_around(text, hit.start, hit.end) for hit in hits]
     is_each_asked = not _SHARING.isdisjoint(known_words)
@@ -553,9 +573,28 @@ def _why_of_something_else(
     if all(strange_words.intersection(plain_words(part)) for part in around):
         return "names the total, or the amount of each part"
     asked = [*RE.per.findall(known), *(part.period for part in find_quantities(known))]
-    if all(hit.period for hit in hits) and not any(asked):
+    is_rate = all(hit.period or RE.rate_behind.match(text, hit.end) for hit in hits)
+    if is_rate and not any(asked):
         return "names the amount of some time"
-    return ""
+    # smoking for five years is not five years ago
+    is_length = all(text[: hit.start].endswith("for ") for hit in hits)
+    return "names how long it was" if is_length and RE.ago.search(known) else ""
+
+
+def _exchanges_counts(gold: Gold, text: str) -> bool:
+    """Return whether an answer gives the number of one expected thing to another: 9 boys for 12 boys, 9 girls."""
+    expected = dict(_counted_things(normalize_text(gold.texts[0])))
+    return len(expected) > 1 and any(
+        expected.get(thing, number) != number for thing, number in _counted_things(text)
+    )
+
+
+def _counted_things(text: str) -> Iterator[tuple[str, Fraction]]:
+    """Yield the stem of each counted thing with its number: 12 boys."""
+    for amount in find_quantities(text):
+        thing = re.match(r" ([^\W\d_]+)", text[amount.end :])
+        if amount.is_count and thing is not None:
+            yield word_stem(thing[1]), amount.value
 
 
 def _counts_another(gold: Gold, amount: Quantity, question: str, text: str) -> bool:

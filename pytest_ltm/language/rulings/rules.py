@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import product
 
 from pytest_ltm.api.model import (
     STOP_WORDS,
@@ -120,6 +121,9 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
     asked_keys = frozenset(meaning_keys(question))
     sentences = split_sentences(main)
+    # commas around an apposition separate no things: "Bubbles, my fish, died."
+    if RE.apposition.search(main):
+        return [[_gold_thing(main, asked_keys, named=False)]]
     # an "or" or a comma of a longer text need not stand between things; initials are
     # no sentences
     if sum(len(plain_words(part)) > _PAIR for part in sentences) > 1:
@@ -187,6 +191,7 @@ def _may_be_compared(gold: str, text: str) -> bool:
     return is_plain and _NUMBER_WORDS.isdisjoint(words)
 
 
+_VOWELS = re.compile(r"(?<=\w)[aeiouy]")
 _OTHER_WRITING = re.compile(r"[^\x00-\x7f]|[0-9/]|[A-Z]{2}")
 _NUMBER_WORDS = COUNTS.keys() | ORDINALS.keys()
 # A capital within a sentence.
@@ -207,7 +212,27 @@ def _is_another_name(gold: str, question: str, text: str) -> bool:
     # a place beside a job is no other job: "a programmer in Berlin"
     has_name = is_name_asked and _INNER_NAME.search(text) is not None
     is_name = _is_surely_name(text, asked=is_name_asked)
-    return (is_name or has_name) and _may_be_compared(gold, text)
+    is_other = is_name or has_name
+    return is_other and _may_be_compared(gold, text) and not _may_spell(gold, text)
+
+
+def _may_spell(gold: str, text: str) -> bool:
+    """Return whether a text may have the name in another spelling or short: Bengaluru, Man Utd."""
+    names, spoken = (
+        [_VOWELS.sub("", word) for word in plain_words(wording)]
+        for wording in (gold, text)
+    )
+    if len(names) > 1 and len(names) == len(spoken):
+        return all(map(_is_short_for, spoken, names))
+    return any(
+        len(name) > _FEW and name == word for name, word in product(names, spoken)
+    )
+
+
+def _is_short_for(word: str, name: str) -> bool:
+    """Return whether a word begins as a name does, and has only letters of it, in order."""
+    rest = iter(name)
+    return word[:1] == name[:1] and all(letter in rest for letter in word)
 
 
 def _is_surely_name(text: str, *, asked: bool) -> bool:
@@ -500,7 +525,7 @@ def choice_options(
     return (expected, other) if expected and other else None
 
 
-def choice_ruling(  # noqa: PLR0911 - one rule, one line
+def choice_ruling(
     gold: Gold, question: str, end: str, *, refused: bool, least: float = _SOME
 ) -> Ruling:
     """Return the ruling on the answer to a question that offers two things.
@@ -515,41 +540,54 @@ def choice_ruling(  # noqa: PLR0911 - one rule, one line
     right, wrong = options
     named_right = _names_one(right, wrong, end, least)
     plain = normalize_text(end)
+    if named_right is None:
+        named_right = _prefers(right, wrong, plain)
     # a thing named first is the answer: "Pottery: you went in May"
+    opening = None
     match = RE.opens_with.match(plain)
-    opening = (
-        _names_one(right, wrong, match[0], least)
-        if match and content_stems(match[0]) <= right | wrong
-        else None
-    )
+    if match and content_stems(match[0]) <= right | wrong:
+        opening = _names_one(right, wrong, match[0], least)
     if named_right is None and RE.either.search(plain):
         return Ruling("no", SEVERAL)
     if refused:
         return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
-    asked_text = normalize_text(question)
-    wants_first, wants_last = (
-        pattern.search(asked_text) is not None for pattern in (RE.first, RE.last)
-    )
-    # a question about both, or neither, is not about an order
-    sentences = split_sentences(plain) if wants_first != wants_last else []
-    ordered: set[bool] = set()
-    for sentence in sentences:
-        orders = _orders_in(right, wrong, sentence)
-        ordered.update(is_before == wants_first for is_before in orders)
-    winners: set[bool | None] = (
-        {opening} if opening is not None else {*ordered} or {named_right}
-    )
+    winners: set[bool | None] = {named_right if opening is None else opening}
+    order = _order_asked(question)
+    if order and opening is None:
+        winners = _winners_in_order(right, wrong, order, plain) or winners
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
-    is_right = winners.pop()
-    if is_right is None:
-        is_right = _prefers(right, wrong, plain)
+    return _winner_ruling(winners.pop(), end)
+
+
+def _winners_in_order(
+    right: frozenset[str], wrong: frozenset[str], order: str, text: str
+) -> set[bool | None]:
+    """Return whether the right thing is the one asked for, for each order in a text; empty if it has none."""
+    sentences = split_sentences(text)
+    winners: set[bool | None] = set()
+    for sentence in sentences:
+        orders = _orders_in(right, wrong, sentence)
+        winners.update(is_before == (order == "first") for is_before in orders)
+    # "promoted before you moved" may have the other one in another form
+    is_order = any(map(RE.before_or_after.search, sentences))
+    return {None} if is_order and not winners else winners
+
+
+def _order_asked(question: str) -> str:
+    """Return which of two things a question asks for, `first` or `last`; "" for both or neither."""
+    text = normalize_text(question)
+    patterns = {"first": RE.first, "last": RE.last}
+    asked = [name for name, pattern in patterns.items() if pattern.search(text)]
+    return asked[0] if len(asked) == 1 else ""
+
+
+def _winner_ruling(is_right: bool | None, end: str) -> Ruling:
     if is_right is None:
         return Ruling("unscored", "names both, or neither")
-    if is_right:
-        return RIGHT
-    denial = Ruling("unscored", "names the wrong one of the two, and denies")
-    return denial if has_negation(end) else WRONG
+    if not is_right and has_negation(end):
+        return Ruling("unscored", "names the wrong one of the two, and denies")
+    return RIGHT if is_right else WRONG
 
 
 def _names_one(
@@ -690,7 +728,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     is_sentence = len(plain_words(gold.texts[0])) > 12
     if share >= (0.8 if is_sentence else 1):
         doubt = doubt_of([_strip_article(gold.texts[0])], question, end)
-        return _doubted_ruling(HAS_ITS_WORDS, doubt, gold, unsure=refused)
+        return _doubted_ruling(HAS_ITS_WORDS, doubt, gold, end, unsure=refused)
     ruling = in_other_words(gold.texts[0], question, end, full=True)
     if ruling and (ruling.verdict == "yes" or len(hypothesis) <= SHORT):
         return ruling
@@ -729,15 +767,20 @@ def _named_ruling(
         HEDGED.search(sentence_around(text, *spot)) for spot in spots
     )
     doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
-    return _doubted_ruling("names it", doubt, gold, unsure=refused or hedged)
+    return _doubted_ruling("names it", doubt, gold, end, unsure=refused or hedged)
 
 
-def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruling:
+def _doubted_ruling(
+    named: str, doubt: str, gold: Gold, end: str, *, unsure: bool
+) -> Ruling:
     if doubt in FINAL:
         return Ruling("no", doubt)
     if unsure or not doubt:
         return _DOUBTS if unsure else Ruling("yes", named)
-    too_many = doubt == MANY and all(map(RE.name.match, list_items(gold.texts[0])))
+    # sentences may tell the named ones apart: "Emil and Jonas came. Emil won"
+    is_row = len(split_sentences(end)) == 1
+    is_list = all(map(RE.name.match, list_items(gold.texts[0])))
+    too_many = doubt == MANY and is_row and is_list
     return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
 
 

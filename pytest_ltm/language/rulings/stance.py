@@ -39,10 +39,11 @@ DENIED, SEVERAL, ASKED = (
 FINAL = frozenset((DENIED, SEVERAL, ASKED))
 OPEN = "perhaps leaves a choice"
 OTHER = "says it of somebody else"
+MAY_BE_DENIED = "may deny it"
 MORE = "names something of which it is a part"
 OVER = "says that it is over"
 # Doubts that leave the ruling open.
-DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
+DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER, MAY_BE_DENIED))
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 RE = LEXICON.expressions("stance", proper=_PROPER)
 UNDECIDED = LEXICON.expression("stance undecided")
@@ -62,7 +63,8 @@ def stance_at(
     if RE.not_word.search(text_before):
         return DENIED
     if reason := why_not_standing(text, start, end, known=known):
-        return reason
+        is_refused = reason == DENIED and RE.refused_asked.search(known.lower())
+        return MAY_BE_DENIED if is_refused else reason
     if RE.whether.search(text_before):
         return ASKED
     asked_text = normalize_text(known)
@@ -94,6 +96,8 @@ def _of_another(
     if RE.left.search(before) and not RE.leaves.search(asked):
         return OVER
     if (mixed := RE.mix.match(after)) and mixed[0].split()[-1] not in asked:
+        return MORE
+    if RE.from_end.match(after) and not RE.from_end.search(asked):
         return MORE
     match = RE.subject.match(part)
     if match is None:
