@@ -6,10 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from pytest_ltm.api.model import casefold_plain, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.numbers import ORDINALS
 
 RE = LEXICON.expressions("clauses")
 # A reason for doubt, except where somebody only says when it was told: "you told me
@@ -86,8 +87,12 @@ def phrase_positions(
 
 def wording_positions(text: str, wordings: Iterable[str]) -> list[tuple[int, int]]:
     """Return the spans of any of several wordings in a normalized text, also with an s."""
-    found = (phrase_positions(text, wording, plural=True) for wording in wordings)
-    return list(chain.from_iterable(found))
+    found = []
+    for wording in wordings:
+        # two thirds are not a third
+        is_ordinal = not ORDINALS.keys().isdisjoint(plain_words(wording)[-1:])
+        found += phrase_positions(text, wording, plural=not is_ordinal)
+    return found
 
 
 @lru_cache(maxsize=1 << 12)

@@ -195,7 +195,9 @@ _ONE_THING = lazy_pattern(r"\b(?:one|a single) (\w+)")
 
 def _counts_otherwise(expected: str, reply: str) -> bool:
     """Return whether a reply has another number of the one thing that is expected: three goals."""
-    thing = _ONE_THING.search(normalize_text(expected))
+    thing = _ONE_THING.search(normalize_text(expected)) or RE.fraction.search(
+        normalize_text(expected)
+    )
     if thing is None:
         return False
     text = normalize_text(reply)
@@ -459,6 +461,12 @@ class _Topic:
         # asked for January, and told of April
         if other_times and asked_times and asked_times.isdisjoint(spoken):
             return True
+        # asked for the 60th birthday, and told of the 65th
+        told_numbers = _numbers_in(f"{mention.before} {after}")
+        asked_numbers = _numbers_in(self.question)
+        is_other_number = asked_numbers.isdisjoint(told_numbers) and not self.is_amount
+        if asked_numbers and told_numbers and is_other_number:
+            return True
         needed = self._asked - self._kind_asked
         missing = {key for key in needed if not _is_among_keys(key, spoken)}
         # a sentence with few of the words is about something else, or only brief
@@ -563,6 +571,12 @@ class _Topic:
             if not words or not self._keys.issuperset(map(meaning_key, words)):
                 return True
         return False
+
+
+def _numbers_in(text: str) -> frozenset[str]:
+    """Return the digits of a text's numbers, and of its numbers in words."""
+    words = words_with_digits(plain_words(text))
+    return frozenset(re.findall(r"\d+", " ".join(words)))
 
 
 # --- Finding the value in a reply.

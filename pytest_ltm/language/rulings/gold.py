@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal
@@ -466,10 +465,24 @@ def amount_ruling(  # noqa: PLR0911 - one rule, one line
         return ruling
     parts = distinct_quantities(quantities)
     is_brief = len(end) <= MAX_BRIEF_ANSWER and len(parts) == _PAIR
-    if is_brief and is_result(gold.amounts, parts):
+    if (is_brief and is_result(gold.amounts, parts)) or _has_figures_of(gold, parts):
         return _MADE_OF_PARTS
     is_read = all(_is_read_whole(amount, gold, question, text) for amount in answer)
     return ruling if is_read else _UNREAD_AMOUNT
+
+
+def _has_figures_of(gold: Gold, amounts: Sequence[Quantity]) -> bool:
+    """Return whether amounts may be the expected one in another writing.
+
+    They are its figures, as in "four stars out of five" for 4/5, the end of its year,
+    or any amounts where nothing is expected, which is mostly told without a number.
+    """
+    expected = [part.value for parts in gold.amounts for part in parts]
+    figures = set(map(int, re.findall(r"\d+", gold.texts[0])))
+    values = {amount.value for amount in amounts}
+    is_end = any(value in _YEARS and value % _CENTURY in values for value in expected)
+    has_figures = len(figures) > 1 and figures <= values
+    return has_figures or is_end or (expected == [0] and len(amounts) > 0)
 
 
 def amount_stances(
@@ -583,18 +596,19 @@ def _why_at_another_rate(known: str, text: str, hits: Sequence[Quantity]) -> str
 
 def _exchanges_counts(gold: Gold, text: str) -> bool:
     """Return whether an answer gives the number of one expected thing to another: 9 boys for 12 boys, 9 girls."""
-    expected = dict(_counted_things(normalize_text(gold.texts[0])))
+    expected = dict(_measured_things(normalize_text(gold.texts[0])))
     return len(expected) > 1 and any(
-        expected.get(thing, number) != number for thing, number in _counted_things(text)
+        thing in expected and not is_equal(expected[thing], amount)
+        for thing, amount in _measured_things(text)
     )
 
 
-def _counted_things(text: str) -> Iterator[tuple[str, Fraction]]:
-    """Yield the stem of each counted thing with its number: 12 boys."""
+def _measured_things(text: str) -> Iterator[tuple[str, Quantity]]:
+    """Yield the stem of the word behind each amount, and the amount: 12 boys, 120 cm tall."""
     for amount in find_quantities(text):
         thing = re.match(r" ([^\W\d_]+)", text[amount.end :])
-        if amount.is_count and thing is not None:
-            yield word_stem(thing[1]), amount.value
+        if thing is not None and thing[1] not in STOP_WORDS:
+            yield word_stem(thing[1]), amount
 
 
 def _counts_another(gold: Gold, amount: Quantity, question: str, text: str) -> bool:

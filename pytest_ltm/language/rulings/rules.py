@@ -366,6 +366,9 @@ def _partial_ruling(
     alike = any(is_like(key, other) for key in missing for other in meaning_keys(text))
     # a word of one text may abbreviate the other: UK, MSc
     abbreviated = _abbreviates(gold, text) or _abbreviates(text, gold)
+    unknown_words = set(plain_words(text)) - set(plain_words(f"{gold} {question}"))
+    capitals = map(str.lower, RE.capitals.findall(text))
+    abbreviated = abbreviated or not unknown_words.isdisjoint(capitals)
     if alike or abbreviated or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
@@ -383,7 +386,7 @@ def _partial_ruling(
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),
         (
             "names another of the kind",
-            is_plain and len(things) == 1 and _is_replaced(things[0], text, strange),
+            names and is_plain and _is_replaced(things, text, strange),
         ),
         (
             PART_OF_IT,
@@ -396,10 +399,12 @@ def _partial_ruling(
     )
 
 
-def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
-    """Return whether an answer replaces one of a thing's two words: semi-finals for quarter-finals."""
-    mine = telling_keys(thing.text)
-    if len(mine) != _PAIR:
+def _is_replaced(
+    things: Sequence[_Thing], text: str, strange: AbstractSet[str]
+) -> bool:
+    """Return whether an answer replaces one of a name's two words: Lake Como for Lake Bled."""
+    mine = telling_keys(things[0].text)
+    if len(things) > 1 or len(mine) != _PAIR:
         return False
     for theirs in map(meaning_keys, split_sentences(text)):
         for place, word in enumerate(mine):

@@ -129,7 +129,7 @@ class Text:
         end = text.find(inner) + len(inner)
         if text[:begin].endswith(".") and inner[:1].isalpha():
             begin -= 1
-        if text[end : end + 1] == '"' and text.count('"') == 1:
+        if text[end : end + 1] in ('"', "*") and text.count(text[end]) == 1:
             end += 1
         if re.search(r"\b[A-Za-z]\.[A-Za-z]$", inner) and text[end : end + 1] == ".":
             end += 1
@@ -197,9 +197,10 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         return Sameness.UNKNOWN
     if mine.plain.casefold() == theirs.plain.casefold():
         return Sameness.SAME
-    versions = _compare_versions(mine, theirs)
-    if versions is not None:
-        return versions
+    for compare_whole in (_compare_year_end, _compare_versions):
+        verdict = compare_whole(mine, theirs)
+        if verdict is not None:
+            return verdict
     proof = Sameness.UNKNOWN
     is_read = False
     for comparer in _COMPARERS:
@@ -216,6 +217,27 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         if proof is Sameness.OTHER:
             return proof
     return proof
+
+
+_YEAR_END = re.compile(r"(?<!\w)'(\d\d)\b(?!['\"])")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def _compare_year_end(expected: Text, text: Text) -> Sameness | None:
+    """Compare a year with the last two digits of one in a text: '09. None if it has none."""
+    year_end = _YEAR_END.search(text.plain)
+    if year_end is None:
+        return None
+    words = plain_words(year_end.string[: year_end.start()])
+    is_alone = not plain_words(year_end.string[year_end.end() :])
+    is_alone = is_alone and _YEAR_WORDS.issuperset(words)
+    if not is_alone or not _YEAR.fullmatch(expected.plain):
+        return Sameness.UNKNOWN
+    is_same = expected.plain.endswith(year_end[1])
+    return Sameness.SAME if is_same else Sameness.OTHER
+
+
+_YEAR_WORDS = frozenset(("its", "it", "was", "an", "a", "in", "back", "the", "of"))
 
 
 def _is_one_a_time(*texts: Text) -> bool:
@@ -616,7 +638,8 @@ def names_only_another(text: str, gold: str, question: str) -> bool:
     plain = plain_writing(text)
     known_words = _PLAIN_WORDS.union(plain_words(question))
     after = plain_words(plain[values[0].end :])[:1]
-    if not known_words.issuperset(plain_words(plain[: values[0].start])):
+    is_known = known_words.issuperset(plain_words(plain[: values[0].start]))
+    if not is_known or _YEAR_END.search(plain):
         return False
     if not known_words.union(STOP_WORDS).issuperset(after):
         return False

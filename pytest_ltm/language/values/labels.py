@@ -402,6 +402,9 @@ def differs_in_sign(text: str, expected: str) -> bool:
     if len(label.words) != 1 or not label.words[0].sign:
         return False
     wanted = label.words[0]
+    # what is joined to it may be the sign in words: "A-star"
+    if re.search(rf"\b{re.escape(wanted.text)}-[^\W\d_]", text):
+        return False
     named = [word for word in _words_of(text) if word.text == wanted.text]
     return bool(named) and all(word.sign != wanted.sign for word in named)
 
@@ -556,11 +559,16 @@ def _is_slip(mine: str, theirs: str) -> bool:
 # --- Acronyms.
 
 
+_SHORTEST_ACRONYM = 2
+
+
 def _is_acronym(short: Label, long: Label) -> bool:
     """Return whether a label consists of the first letters of another's words: UCLA, WWII, U.S."""
     if len(short.words) != 1 or len(long.words) < 2:
         return False
     text = short.words[0].text.replace(".", "")
+    if len(text) < _SHORTEST_ACRONYM or short.words[0].sign:
+        return False
     if (
         not text[0].isalpha()
         or not text.isalnum()
