@@ -45,6 +45,7 @@ from pytest_ltm.language.rulings.gold import (
     Ruling,
     amount_stances,
     answering_quantities,
+    exchanges_amounts,
     is_at_another_rate,
     is_expected_amount,
     is_turned,
@@ -142,6 +143,8 @@ def _turns_words(gold: Gold, question: str, reply: str) -> bool:
     return (
         is_turned_round
         or _counts_otherwise(gold.texts[0], reply)
+        or exchanges_amounts(gold, normalize_text(reply))
+        or _swaps_name(gold.texts[0], reply)
         or _lists_ends(gold.texts[0], reply)
         or _is_elsewhere(gold.texts[0], reply)
     )
@@ -156,6 +159,15 @@ def _denies_part(gold: Gold, question: str, reply: str) -> bool:
         RE.negates.search(sentence)
         and not gold.stems.isdisjoint(content_stems(sentence))
         for sentence in sentences
+    )
+
+
+def _swaps_name(expected: str, reply: str) -> bool:
+    """Return whether a reply has the two words of a name in the other order: Martin Thomas."""
+    words = expected.split()
+    is_name = len(words) == _PAIR and all(word.istitle() for word in words)
+    return is_name and bool(
+        phrase_positions(normalize_text(reply), " ".join(words[::-1]))
     )
 
 

@@ -467,8 +467,18 @@ def amount_ruling(  # noqa: PLR0911 - one rule, one line
     is_brief = len(end) <= MAX_BRIEF_ANSWER and len(parts) == _PAIR
     if (is_brief and is_result(gold.amounts, parts)) or _has_figures_of(gold, parts):
         return _MADE_OF_PARTS
+    if _is_counted_from(question, text, quantities):
+        return _UNREAD_AMOUNT
     is_read = all(_is_read_whole(amount, gold, question, text) for amount in answer)
     return ruling if is_read else _UNREAD_AMOUNT
+
+
+def _is_counted_from(question: str, text: str, amounts: Sequence[Quantity]) -> bool:
+    """Return whether a brief answer has only the distance from another value: two years after that, 5 kg more."""
+    if len(text) > MAX_BRIEF_ANSWER or RE.relative.search(normalize_text(question)):
+        return False
+    measured = [amount for amount in amounts if not amount.is_bare]
+    return any(RE.relative.match(text, amount.stop) for amount in measured)
 
 
 def _has_figures_of(gold: Gold, amounts: Sequence[Quantity]) -> bool:
@@ -571,7 +581,7 @@ def _why_of_something_else(
         return "names as many of something else"
     if not any(_has_known_unit(gold, amount, question, text) for amount in hits):
         return _UNREAD_AMOUNT.reason
-    if _exchanges_counts(gold, text):
+    if exchanges_amounts(gold, text):
         return "names the numbers of other things"
     known = normalize_text(f"{question} {gold.whole}")
     return _why_at_another_rate(known, text, hits)
@@ -594,7 +604,7 @@ def _why_at_another_rate(known: str, text: str, hits: Sequence[Quantity]) -> str
     return "names how long it was" if is_length and RE.ago.search(known) else ""
 
 
-def _exchanges_counts(gold: Gold, text: str) -> bool:
+def exchanges_amounts(gold: Gold, text: str) -> bool:
     """Return whether an answer gives the number of one expected thing to another: 9 boys for 12 boys, 9 girls."""
     expected = dict(_measured_things(normalize_text(gold.texts[0])))
     return len(expected) > 1 and any(
@@ -833,7 +843,10 @@ def _ruling_on_times(
         if any(reading.shared(whole) for whole in expected):
             met.append(reading)
     if not met:
-        return OTHER_TIME
+        # "in 2011, and left two years after that" is no other year than 2013
+        amounts = find_quantities(normalize_text(text))
+        is_counted = _is_counted_from("", normalize_text(text), amounts)
+        return Ruling("unscored", OTHER_TIME.reason) if is_counted else OTHER_TIME
     is_wider = all(_contains(reading, expected) for reading in met)
     is_read = not (RE.unread.search(casefold_plain(text)) or _may_name_day(text))
     if is_wider and is_read:

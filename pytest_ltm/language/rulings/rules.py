@@ -562,7 +562,7 @@ def choice_ruling(
         winners = _winners_in_order(right, wrong, order, plain) or winners
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
-    return _winner_ruling(winners.pop(), end)
+    return _winner_ruling(winners.pop(), question, end)
 
 
 def _winners_in_order(
@@ -587,9 +587,12 @@ def _order_asked(question: str) -> str:
     return asked[0] if len(asked) == 1 else ""
 
 
-def _winner_ruling(is_right: bool | None, end: str) -> Ruling:
+def _winner_ruling(is_right: bool | None, question: str, end: str) -> Ruling:
     if is_right is None:
         return Ruling("unscored", "names both, or neither")
+    # "the younger of the two" is the other one
+    if is_turned(question, end):
+        return Ruling("unscored", "compares the other way round")
     if not is_right and has_negation(end):
         return Ruling("unscored", "names the wrong one of the two, and denies")
     return RIGHT if is_right else WRONG

@@ -408,7 +408,10 @@ def _with_cents(
 
 
 def _is_part_in_words(tokens: Sequence[Token], begin: int, number: Number) -> bool:
-    return 0 < number.value < 1 and tokens[begin].is_word
+    # "twenty minutes and half an hour" are two amounts
+    around_end = tokens[number.end - 1 : number.end + 1]
+    is_apart = any(token.key in ("a", "an") for token in around_end)
+    return 0 < number.value < 1 and tokens[begin].is_word and not is_apart
 
 
 def _sum_in_smaller(

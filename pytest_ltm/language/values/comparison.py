@@ -299,7 +299,15 @@ def _compare_figures(mine: Text, theirs: Text) -> Sameness | None:
     spoken = _spoken_numbers(theirs.body)
     written = [int(token.text) for token in mine.tokens if token.text.isdecimal()]
     is_figures = len(spoken) > 1 and not any(token.is_word for token in mine.tokens)
+    # digits said one by one: four, zero, seven, one
+    is_code = len(spoken) > _SHORTEST_CODE and max(spoken) < _TEN
+    if is_code and "".join(map(str, spoken)) == mine.plain:
+        return Sameness.SAME
     return Sameness.SAME if is_figures and spoken == written else None
+
+
+_TEN = 10
+_SHORTEST_CODE = 2
 
 
 def _spoken_numbers(tokens: Sequence[Token]) -> list[int]:
@@ -307,10 +315,16 @@ def _spoken_numbers(tokens: Sequence[Token]) -> list[int]:
     numbers: list[int] = []
     place = 0
     while place < len(tokens):
+        if numbers and tokens[place].key == "," and max(numbers) < _TEN:
+            place += 1
+            continue
         found = _whole_numbers(tokens, place)
         if not found:
             return []
         number = max(found, key=lambda reading: reading.end)
+        # "zero seven" of a code
+        if tokens[place].key == "zero" and number.value:
+            numbers.append(0)
         numbers.append(int(number.value))
         place = number.end
     return numbers

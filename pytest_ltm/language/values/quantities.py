@@ -96,7 +96,7 @@ def find_quantities(text: str) -> Sequence[Quantity]:
 def _iter_quantities(text: str) -> Iterator[Quantity]:
     # a space between figures is no separator of thousands in prose
     text = _SPACE_IN_FIGURES.sub("\n", text)
-    end = 0
+    end = -1
     for window in value_windows(text):
         start = window[0].start
         is_operator = window[0].key in _SIGNS and (
