@@ -477,7 +477,7 @@ class _Topic:
         told_numbers = _numbers_in(f"{mention.before} {after}")
         asked_numbers = _numbers_in(self.question)
         is_other_number = asked_numbers.isdisjoint(told_numbers) and not self.is_amount
-        if asked_numbers and told_numbers and is_other_number:
+        if asked_numbers and told_numbers and is_other_number and not asked_times:
             return True
         needed = self._asked - self._kind_asked
         missing = {key for key in needed if not _is_among_keys(key, spoken)}
