@@ -165,10 +165,10 @@ def _denies_part(gold: Gold, question: str, reply: str) -> bool:
 def _swaps_name(expected: str, reply: str) -> bool:
     """Return whether a reply has the two words of a name in the other order: Martin Thomas."""
     words = expected.split()
-    is_name = len(words) == _PAIR and all(word.istitle() for word in words)
-    return is_name and bool(
-        phrase_positions(normalize_text(reply), " ".join(words[::-1]))
-    )
+    if len(words) != _PAIR or not all(word.istitle() for word in words):
+        return False
+    swapped = " ".join(words[::-1])
+    return bool(phrase_positions(normalize_text(reply), swapped))
 
 
 def _lists_ends(expected: str, reply: str) -> bool:
@@ -207,9 +207,8 @@ _ONE_THING = lazy_pattern(r"\b(?:one|a single) (\w+)")
 
 def _counts_otherwise(expected: str, reply: str) -> bool:
     """Return whether a reply has another number of the one thing that is expected: three goals."""
-    thing = _ONE_THING.search(normalize_text(expected)) or RE.fraction.search(
-        normalize_text(expected)
-    )
+    expected_text = normalize_text(expected)
+    thing = _ONE_THING.search(expected_text) or RE.fraction.search(expected_text)
     if thing is None:
         return False
     text = normalize_text(reply)

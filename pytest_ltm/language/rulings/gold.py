@@ -460,12 +460,13 @@ def amount_ruling(  # noqa: PLR0911 - one rule, one line
     beside = [quantity for quantity in quantities if quantity not in candidates]
     is_elsewhere = are_present(gold.amounts, quantities if len(end) > SHORT else beside)
     ruling = _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
-    # what is left of six after four is given without saying it
     if ruling.verdict != "no":
         return ruling
     parts = distinct_quantities(quantities)
+    # two of six that are left when four are gone need not be named
     is_brief = len(end) <= MAX_BRIEF_ANSWER and len(parts) == _PAIR
-    if (is_brief and is_result(gold.amounts, parts)) or _has_figures_of(gold, parts):
+    is_made = is_brief and is_result(gold.amounts, parts)
+    if is_made or _is_written_otherwise(gold, parts):
         return _MADE_OF_PARTS
     if _is_counted_from(question, text, quantities):
         return _UNREAD_AMOUNT
@@ -481,11 +482,11 @@ def _is_counted_from(question: str, text: str, amounts: Sequence[Quantity]) -> b
     return any(RE.relative.match(text, amount.stop) for amount in measured)
 
 
-def _has_figures_of(gold: Gold, amounts: Sequence[Quantity]) -> bool:
-    """Return whether amounts may be the expected one in another writing.
+def _is_written_otherwise(gold: Gold, amounts: Sequence[Quantity]) -> bool:
+    """Return whether amounts may be the expected one in a writing that no reader knows.
 
-    They are its figures, as in "four stars out of five" for 4/5, the end of its year,
-    or any amounts where nothing is expected, which is mostly told without a number.
+    They are its figures ("four stars out of five" for 4/5), the last two of its year, or
+    any amounts beside an expected zero, which people tell without a number.
     """
     expected = [part.value for parts in gold.amounts for part in parts]
     figures = set(map(int, re.findall(r"\d+", gold.texts[0])))
