@@ -24,6 +24,7 @@ _EXPECTED = re.compile(
     r"total: [\d,]+ messages?, [\d.,]+[kM]? tokens in and [\d.,]+[kM]? out"
     r"(?:, [\d.]+[a-z]+(?: [\d.]+[a-z]+)*)?(?:[,;] (?:cost unknown|\$[\d,.]*\d))?"
 )
+_LATENCY = re.compile(r"time: ([\d.]+) s per reply")
 _DOLLARS = re.compile(r"\$([\d,]+(?:\.\d+)?)")
 
 
@@ -103,7 +104,10 @@ class GateProof:
         if dollars is None and "cost unknown" not in expected[0]:
             dollars = 0.0
         tokens = _tokens_in(expected[0])
-        return Forecast(expected[0].removeprefix("total: "), dollars, tokens)
+        told = expected[0].removeprefix("total: ")
+        if latency := _LATENCY.search(text):
+            told = f"{told} (time at {latency[1]} s a reply)"
+        return Forecast(told, dollars, tokens)
 
     def save_baseline(self, setting: Setting) -> int:
         """Play, and save the baseline in place of an earlier one; return pytest's exit status."""

@@ -212,18 +212,30 @@ ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
 
 def results_in(path: Path) -> ResultsInFolder:
     """Return the conversations of a run folder, unamended, and why others are unreadable."""
-    folders: list[ConversationFolder] = []
+    folders: dict[object, ConversationFolder] = {}
     notices: list[str] = []
     # One damaged conversation must not hide the others, so it becomes a notice.
     for file in sorted(path.glob(RESULTS)):
         try:
             result = read_results(file)
-            folders.append(
-                ConversationFolder(result=result, path=file.parent, recorded=result)
-            )
         except LtmError as error:
             notices.append(str(error))
-    return folders, notices
+            continue
+        folder = ConversationFolder(result=result, path=file.parent, recorded=result)
+        rows = frozenset((row.scenario, row.example) for row in result.scenarios)
+        # isolated tests have conversations of the same name, with other rows
+        key = (result.name, rows) if rows else file
+        other = folders.setdefault(key, folder)
+        if other is not folder:
+            notices.append(_repeat_notice(folder, other))
+    return list(folders.values()), notices
+
+
+def _repeat_notice(folder: ConversationFolder, other: ConversationFolder) -> str:
+    return (
+        f"{other.path.name} and {folder.path.name} hold the same conversation, which"
+        " is counted once: remove one of the two folders"
+    )
 
 
 def suite_of(plan: object) -> str:

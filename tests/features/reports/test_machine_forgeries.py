@@ -35,3 +35,14 @@ def test_whatever_a_machine_changes_is_named(kind: str, run: Path) -> None:
         shutil.copytree(run, forged)
         MACHINE_FORGERIES[kind](forged, Random(seed))
         assert find_discrepancies(read_run(forged)) != [], seed
+
+
+def test_a_copied_folder_is_counted_once_and_named(run: Path) -> None:
+    conversation = min(path.parent for path in run.glob("*/results.json"))
+    rows = len(read_run(run).result.scenarios)
+    shutil.copytree(conversation, run / f"{conversation.name}-copy")
+
+    copied = read_run(run)
+
+    assert len(copied.result.scenarios) == rows
+    assert any("hold the same conversation" in note for note in copied.result.notices)
