@@ -15,6 +15,8 @@ from pytest_ltm.language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parents[2] / "labelled" / "everyday_forms"
 
+ROW = {"id": "q", "type": "single-session-user"}
+
 
 def rows(name: str) -> list[dict[str, Any]]:
     lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
@@ -204,13 +206,7 @@ def test_hardly_an_answer_is_decided_wrongly(
 def test_a_value_is_another_only_if_its_form_is_known(
     question: str, answer: str, reply: str, expected: str
 ) -> None:
-    row = {
-        "id": "q",
-        "type": "single-session-user",
-        "question": question,
-        "answer": answer,
-        "hypothesis": reply,
-    }
+    row = {**ROW, "question": question, "answer": answer, "hypothesis": reply}
     assert ruling_of(row, is_locomo=False).verdict == expected
 
 
@@ -244,11 +240,5 @@ CAR = ("Would Dave prefer a Dodge Charger or a Subaru Forester?", "Dodge Charger
 def test_one_of_two_is_told_by_the_words_of_that_one(
     question: str, answer: str, reply: str, expected: str, *, is_locomo: bool
 ) -> None:
-    row = {
-        "id": "q",
-        "type": "single-session-user",
-        "question": question,
-        "answer": answer,
-        "hypothesis": reply,
-    }
+    row = {**ROW, "question": question, "answer": answer, "hypothesis": reply}
     assert ruling_of(row, is_locomo=is_locomo).verdict == expected
