@@ -417,6 +417,7 @@ _BESIDE = 3
 _PAIR = 2
 _HYPHENATED = re.compile(r"-[^\W\d_]")
 _NUMBER_WORDS = number_words() - {"a", "an"}
+_DAY_NAMES = frozenset((*map(str.lower, DAYS), *(f"{day.lower()}s" for day in DAYS)))
 # Between two amounts: they are two, not parts of one.
 _APART = lazy_pattern(
     r"[,;:.()|\n=+]|\b(?:and|or|but|then|plus|on|at|since|by|for|with|from|until|after|before|during)\b"
@@ -468,7 +469,8 @@ def amount_ruling(  # noqa: PLR0911 - one rule, one line
     is_made = is_brief and is_result(gold.amounts, parts)
     if is_made or _is_written_otherwise(gold, parts):
         return _MADE_OF_PARTS
-    if _is_counted_from(question, text, quantities):
+    is_counted = _is_counted_from(question, text, quantities)
+    if is_counted or _lists_days(gold, text):
         return _UNREAD_AMOUNT
     is_read = all(_is_read_whole(amount, gold, question, text) for amount in answer)
     return ruling if is_read else _UNREAD_AMOUNT
@@ -480,6 +482,12 @@ def _is_counted_from(question: str, text: str, amounts: Sequence[Quantity]) -> b
         return False
     measured = [amount for amount in amounts if not amount.is_bare]
     return any(RE.relative.match(text, amount.stop) for amount in measured)
+
+
+def _lists_days(gold: Gold, text: str) -> bool:
+    """Return whether a frequency is expected and an answer names days of the week, which may be as many."""
+    is_frequency = any(part.period for parts in gold.amounts for part in parts)
+    return is_frequency and not _DAY_NAMES.isdisjoint(plain_words(text))
 
 
 def _is_written_otherwise(gold: Gold, amounts: Sequence[Quantity]) -> bool:

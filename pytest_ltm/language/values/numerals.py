@@ -359,8 +359,13 @@ def _lone_fraction(tokens: Sequence[Token], start: int) -> Iterator[Number]:
     following = start + 1 + (_key_at(tokens, start + 1) == "-")
     denominator = _DENOMINATORS.get(_key_at(tokens, following))
     if count and denominator:
-        end = following + 1 + (_key_at(tokens, following + 1) == "of")
-        yield Number(Fraction(count, denominator), end)
+        fraction = Number(Fraction(count, denominator), following + 1)
+        is_part = _key_at(tokens, fraction.end) == "of"
+        if is_part:
+            yield fraction._replace(end=fraction.end + 1)
+        # two thirds of a mile are no rate
+        if not is_part or _key_at(tokens, fraction.end + 1) not in _ARTICLES:
+            yield fraction
     elif word == "quarter":
         yield Number(Fraction(1, 4), start + 1)
 

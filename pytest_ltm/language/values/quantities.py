@@ -196,15 +196,21 @@ def _is_designation(amount: Amount, window: Sequence[Token], size: int) -> bool:
     return window[size].is_word and window[size].start == window[size - 1].end
 
 
+_VAGUE_STARTS = frozenset(("a", "an", "half", "quarter"))
+
+
 def _is_telling(amount: Amount, first: Token) -> bool:
     """Return whether a reading is an amount wherever it stands, which few bare numbers in words are."""
     if amount.units:
         return not any(unit.startswith(COUNTED) for unit in amount.units)
     if not first.is_word:
         return True
-    if first.key == "zero":
-        return True
-    return not amount.ordinal and amount.low is not None and amount.low > 1
+    if amount.ordinal or amount.low is None:
+        return False
+    # "a third" may be another one, and "half" a part of a word
+    is_fraction = 0 < amount.low < 1 and first.key not in _VAGUE_STARTS
+    is_fraction = is_fraction and not amount.per
+    return amount.low > 1 or is_fraction or first.key == "zero"
 
 
 def _kinds_of(amounts: Iterable[Amount]) -> frozenset[str]:

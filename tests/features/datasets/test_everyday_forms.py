@@ -49,6 +49,7 @@ def ruling_of(row: dict[str, Any], *, is_locomo: bool) -> Ruling:
         ("second", 2, 2, 0.33),
         ("third", 1, 2, 0.4),
         ("fourth", 1, 1, 0.4),
+        ("fifth", 1, 0, 0.55),
     ],
 )
 def test_hardly_an_answer_is_decided_wrongly(
@@ -184,12 +185,21 @@ def test_hardly_an_answer_is_decided_wrongly(
         ("What did he get?", "B+", "A B minus.", "no"),
         ("How did I rate it?", "4/5", "Four stars out of five.", "unscored"),
         ("What is the PIN?", "4071", "four zero seven one", "yes"),
+        ("How much is in bonds?", "Two-thirds", "Two thirds of it.", "yes"),
+        ("How much is in bonds?", "Two-thirds", "Two.", "no"),
+        (
+            "How often do I swim?",
+            "3 times a week",
+            "Mondays and Fridays, every week.",
+            "unscored",
+        ),
+        ("What is my current rate?", "4.2 %", "My old rate was 4.2 %.", "unscored"),
         ("How cold was it?", "-18 °C", "A mild eighteen degrees Celsius.", "no"),
         (
             "How much did the frost take?",
             "a third",
             "Two thirds of it, sadly.",
-            "unscored",
+            "no",
         ),
         (
             "How big is it?",
