@@ -562,7 +562,11 @@ def choice_ruling(
         winners = _winners_in_order(right, wrong, order, plain) or winners
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
-    return _winner_ruling(winners.pop(), question, end)
+    # who avoids the window seat prefers the other: only words of the question choose
+    known_stems = content_stems(f"{gold.whole} {question}")
+    is_plain = content_stems(end) <= known_stems
+    is_chosen = bool(order) or opening is not None or is_plain
+    return _winner_ruling(winners.pop(), question, end, is_chosen=is_chosen)
 
 
 def _winners_in_order(
@@ -587,14 +591,16 @@ def _order_asked(question: str) -> str:
     return asked[0] if len(asked) == 1 else ""
 
 
-def _winner_ruling(is_right: bool | None, question: str, end: str) -> Ruling:
+def _winner_ruling(
+    is_right: bool | None, question: str, end: str, *, is_chosen: bool
+) -> Ruling:
     if is_right is None:
         return Ruling("unscored", "names both, or neither")
     # "the younger of the two" is the other one
     if is_turned(question, end):
         return Ruling("unscored", "compares the other way round")
-    if not is_right and has_negation(end):
-        return Ruling("unscored", "names the wrong one of the two, and denies")
+    if not is_right and (has_negation(end) or not is_chosen):
+        return Ruling("unscored", "names the wrong one of the two, and may deny it")
     return RIGHT if is_right else WRONG
 
 
