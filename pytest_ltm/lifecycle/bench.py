@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.lifecycle.row import Row
@@ -94,10 +95,10 @@ class Bench:
         return asserted_in(hits, old, f"search({old.question!r})", newer)
 
     @contextmanager
-    def look(self, name: str) -> Iterator[None]:
-        """Record what the store lacks in the cell of this check."""
+    def look(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Return `Row.expect` for this check; its cell also records what the store lacks."""
         try:
-            yield
+            yield partial(self.row.expect, name)
         except NotSupported as lack:
             self.row.lacks(name, str(lack))
 

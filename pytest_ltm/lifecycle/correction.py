@@ -105,13 +105,13 @@ def keep_rejected_values_out(bench: Bench) -> None:
         f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )
     bench.row.control("rejected", bench.stale(fact, scope))
-    with bench.look("read in again"):
+    with bench.look("read in again") as expect:
         bench.feed_again(fact, scope)
-        bench.row.expect("read in again", bench.stale(fact, scope))
-    with bench.look("in other letters"):
+        expect(bench.stale(fact, scope))
+    with bench.look("in other letters") as expect:
         shouted = Fact(fact.subject, fact.value.upper())
         bench.feed_again(shouted, scope)
-        bench.row.expect("in other letters", bench.stale(shouted, scope))
+        expect(bench.stale(shouted, scope))
     bench.tell_text(f"I like the {fact.subject} of my neighbour.", scope)
     bench.row.expect("a month later", bench.stale(fact, scope))
     bench.row.expect("neighbour", bench.missing(neighbour, scope))
@@ -136,13 +136,13 @@ def look_at_correction(
     hits = subject.search(question, scope, k=20)
     is_known = any(fact.is_in(hit.text) for hit in hits)
     row.note("past", "the past is known" if is_known else "the past is not known")
-    with bench.look("after maintain"):
+    with bench.look("after maintain") as expect:
         subject.maintain(scope)
-        row.expect("after maintain", wrong())
-    with bench.look("read in again"):
+        expect(wrong())
+    with bench.look("read in again") as expect:
         bench.feed_again(fact, scope)
-        row.expect("read in again", wrong())
-    with bench.look("derived"):
+        expect(wrong())
+    with bench.look("derived") as expect:
         kinds = subject.listed("export", scope)
         derived = {kind: hits for kind, hits in kinds.items() if is_derived(kind)}
         if not derived:
@@ -152,7 +152,7 @@ def look_at_correction(
                 asserted_in(hits, fact, f"export(), {kind},", news)
                 for kind, hits in derived.items()
             )
-            row.expect("derived", first_of(problems))
+            expect(first_of(problems))
     row.expect("neighbour", bench.missing(neighbour, scope))
 
 

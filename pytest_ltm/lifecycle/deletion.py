@@ -36,27 +36,26 @@ def stay_deleted(bench: Bench) -> None:
     row.expect("word by word", bench.present(fact, scope, _WHOSE, fact.text))
     row.expect("sibling at once", bench.missing(sibling, scope))
     subject.pass_time(DAY)
-    with bench.look("after maintain"):
+    with bench.look("after maintain") as expect:
         subject.maintain(scope)
-        row.expect("after maintain", returned())
-    with bench.look("in what is kept"):
-        row.expect("in what is kept", _kept(bench, fact, scope))
-    with bench.look("in a list"):
+        expect(returned())
+    with bench.look("in what is kept") as expect:
+        expect(_kept(bench, fact, scope))
+    with bench.look("in a list") as expect:
         hits = subject.listed("list", scope)
-        row.expect(
-            "in a list",
+        expect(
             first_of(found_in(hit, fact, "list()", _WHOSE) for hit in hits.values()),
         )
-    with bench.look("reopened"):
+    with bench.look("reopened") as expect:
         subject.reopen()
-        row.expect("reopened", returned())
-    with bench.look("from a backup"):
+        expect(returned())
+    with bench.look("from a backup") as expect:
         subject.restore(backup, scope)
         subject.settle(scope)
-        row.expect("from a backup", returned())
-    with bench.look("read in again"):
+        expect(returned())
+    with bench.look("read in again") as expect:
         bench.feed_again(fact, scope)
-        row.expect("read in again", returned())
+        expect(returned())
     bench.tell([later], scope)
     row.expect("after the next write", returned())
     row.expect("sibling", bench.missing(sibling, scope))
@@ -113,8 +112,8 @@ def delete_what_was_derived(bench: Bench) -> None:
     summary = "Summarize what you know about me and the names of my things."
     row.expect("served", bench.present(fact, scope, _WHOSE))
     row.expect("in a summary", bench.present(fact, scope, _WHOSE, summary))
-    with bench.look("in what is kept"):
-        row.expect("in what is kept", _kept(bench, fact, scope))
+    with bench.look("in what is kept") as expect:
+        expect(_kept(bench, fact, scope))
     subject.maintain(scope)
     row.expect("rebuilt", bench.present(fact, scope, _WHOSE, summary))
     row.expect("sibling", bench.missing(sibling, scope))

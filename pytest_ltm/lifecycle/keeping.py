@@ -36,12 +36,12 @@ def find_what_was_written(bench: Bench) -> None:
     row.expect("next session", bench.any_missing(facts, later))
     subject.pass_time(7 * DAY)
     row.expect("a week later", bench.any_missing(facts, later))
-    with bench.look("after maintain"):
+    with bench.look("after maintain") as expect:
         subject.maintain(scope)
-        row.expect("after maintain", bench.any_missing(facts, scope))
-    with bench.look("after reopening"):
+        expect(bench.any_missing(facts, scope))
+    with bench.look("after reopening") as expect:
         subject.reopen()
-        row.expect("after reopening", bench.any_missing(facts, scope))
+        expect(bench.any_missing(facts, scope))
 
 
 def serve_at_most_k(bench: Bench) -> None:
@@ -90,11 +90,9 @@ def trace_what_is_served(bench: Bench) -> None:
         row.expect("time", first_of(problems))
     else:
         row.lacks("time", "search() returns no times")
-    with bench.look("after maintain"):
+    with bench.look("after maintain") as expect:
         subject.maintain(scope)
-        row.expect(
-            "after maintain", first_of(_untold(bench, fact, scope) for fact in facts)
-        )
+        expect(first_of(_untold(bench, fact, scope) for fact in facts))
 
 
 def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
@@ -130,9 +128,9 @@ def let_expire(bench: Bench) -> None:
     row.expect(
         "expired", bench.present(fact, scope, "which had expired six hours before")
     )
-    with bench.look("after maintain"):
+    with bench.look("after maintain") as expect:
         subject.maintain(scope)
-        row.expect("after maintain", bench.present(fact, scope, "which had expired"))
+        expect(bench.present(fact, scope, "which had expired"))
     row.expect("neighbour", bench.missing(neighbour, scope))
 
 
@@ -179,7 +177,7 @@ def grow_with_facts(bench: Bench) -> None:
     hidden = not any(rare.is_in(hit.text) for hit in hits)
     problem = f"of {len(hits)} texts {copies} are copies of {often.text!r}; {rare.text!r} is not among them"
     row.expect("repeated", problem if hidden and copies > 1 else "")
-    with bench.look("loop of recall"):
+    with bench.look("loop of recall") as expect:
         subject.need("export")
         record_count = _count_records(bench, scope)
         for _ in range(_ROUNDS):
@@ -189,7 +187,7 @@ def grow_with_facts(bench: Bench) -> None:
         added = _count_records(bench, scope) - record_count
         text_count = _ROUNDS * 10
         grown = f"{added:,} records came of at most {text_count} texts that it had served itself"
-        row.expect("loop of recall", grown if added > 3 * text_count else "")
+        expect(grown if added > 3 * text_count else "")
     with bench.look("bytes a fact"):
         size = subject.size()
         bench.tell(bench.make_facts.many(50), scope)
@@ -238,13 +236,13 @@ def survive_a_crash(bench: Bench) -> None:
     facts = bench.make_facts.facts(6)
     bench.tell(facts, scope)
     row.control("before", bench.any_missing(facts, scope))
-    with bench.look("after a crash"):
+    with bench.look("after a crash") as expect:
         subject.need("reopen")
         # Added and acknowledged, but neither settled nor closed.
         last = bench.make_facts.fact()
         subject.add(last.text, scope)
         subject.reopen()
-        row.expect("after a crash", bench.any_missing([*facts, last], scope))
+        expect(bench.any_missing([*facts, last], scope))
         newer = bench.make_facts.fact()
         bench.tell([newer], scope)
         row.expect("written after it", bench.missing(newer, scope))

@@ -110,7 +110,7 @@ def keep_lists_apart(bench: Bench) -> None:
     bench.subject.settle(ann)
     row.control("own", bench.missing(mine, ann))
     for power in ("list", "export"):
-        with bench.look(power):
+        with bench.look(power) as expect:
             if not (bench.subject.can(power) and bench.subject.takes(power, "user")):
                 raise NotSupported(f"no {power}() that takes a user")
             kinds = bench.subject.listed(power, bo)
@@ -119,19 +119,19 @@ def keep_lists_apart(bench: Bench) -> None:
                 found_in(hits, mine, f"{how}, {kind},", whose(ann))
                 for kind, hits in kinds.items()
             )
-            row.expect(power, first_of(leaks))
+            expect(first_of(leaks))
             hits_of_ann = chain.from_iterable(bench.subject.listed(power, ann).values())
             is_there = any(mine.is_in(hit.text) for hit in hits_of_ann)
             problem = f"{power}() as {ann.user!r} does not have {mine.text!r}"
             row.expect(f"{power}, own", "" if is_there else problem)
-    with bench.look("get"):
+    with bench.look("get") as expect:
         if not (keys and bench.subject.takes("get", "user")):
             raise NotSupported("no get() that takes a user")
         text = ""
         with suppress(StoreRaised):  # refused, as it should be
             text = bench.subject.get(keys[0], bo)
         leak = f"get({keys[0]!r}) as {bo.user!r} gave {shown(text)}, {whose(ann)}"
-        row.expect("get", leak if mine.is_in(text) else "")
+        expect(leak if mine.is_in(text) else "")
 
 
 def let_nobody_change_others(bench: Bench) -> None:
@@ -144,25 +144,21 @@ def let_nobody_change_others(bench: Bench) -> None:
     bench.tell([fact_of_bo], bo)
     subject.settle(ann)
     row.control("own", bench.missing(mine, ann))
-    with bench.look("deleted by another"):
+    with bench.look("deleted by another") as expect:
         if not subject.takes("delete", "user"):
             raise NotSupported("no delete() that takes a user")
         with suppress(StoreRaised):  # refused, as it should be
             subject.delete(mine.text, bo, owner=ann)
         problem = bench.missing(mine, ann)
-        row.expect(
-            "deleted by another", problem and f"delete() as {bo.user!r}: {problem}"
-        )
-    with bench.look("updated by another"):
+        expect(problem and f"delete() as {bo.user!r}: {problem}")
+    with bench.look("updated by another") as expect:
         if not (keys and subject.takes("update", "user")):
             raise NotSupported("no update() that takes a user, or no ids")
         changed = mine.renamed(bench.make_facts.value())
         with suppress(StoreRaised):  # refused, as it should be
             subject.update(keys[0], changed.text, bo)
         problem = bench.missing(mine, ann)
-        row.expect(
-            "updated by another", problem and f"update() as {bo.user!r}: {problem}"
-        )
+        expect(problem and f"update() as {bo.user!r}: {problem}")
         wrote = f"which {bo.user!r} wrote into it"
         row.expect("written into", bench.present(changed, ann, wrote))
 
@@ -191,7 +187,7 @@ def keep_maintenance_apart(bench: Bench) -> None:
         row.expect(
             f"summary for {name}", bench.present(foreign, scope, whose(owner), summary)
         )
-    with bench.look("derived records"):
+    with bench.look("derived records") as expect:
         problems = []
         for kind, hits in subject.listed("export", ann).items():
             for hit in hits:
@@ -199,7 +195,7 @@ def keep_maintenance_apart(bench: Bench) -> None:
                     problems.append(
                         f"export(), {kind}, has {shown(hit.text)}, of two users in one record"
                     )
-        row.expect("derived records", first_of(problems))
+        expect(first_of(problems))
 
 
 def keep_reopened_apart(bench: Bench) -> None:
