@@ -28,9 +28,11 @@ MATCHES = ("answer", "exact", "contains", "set", "sequence", "order")
 RECALL_AT = re.compile(r"recall@([1-9]\d{0,3})")
 
 
-class Picture(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class _Part(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the types in a line: defaults are left out, and unknown fields refused."""
+
+
+class Picture(_Part, frozen=True, kw_only=True):
     """An image in a turn, with a file, a caption or both."""
 
     file: str = ""
@@ -39,9 +41,7 @@ class Picture(
     """A description, sent to all other agents."""
 
 
-class ToolCall(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class ToolCall(_Part, frozen=True, kw_only=True):
     """A tool call of an assistant, with its result."""
 
     name: str
@@ -49,9 +49,7 @@ class ToolCall(
     result: Any = None
 
 
-class Turn(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class Turn(_Part, frozen=True, kw_only=True):
     """One utterance or action of one party."""
 
     role: Literal["user", "assistant", "tool"]
@@ -68,9 +66,7 @@ class Turn(
     """The action that the agent took there."""
 
 
-class Session(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class Session(_Part, frozen=True, kw_only=True):
     """A sub-dialogue."""
 
     id: str = field(name="session")
@@ -84,9 +80,7 @@ class Session(
     meta: Any = None
 
 
-class OfficialRule(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class OfficialRule(_Part, frozen=True, kw_only=True):
     """The rule by which a data set's published code decides."""
 
     rule: str
@@ -95,9 +89,7 @@ class OfficialRule(
     """The published answers to compare with; empty for the gold answers of the question."""
 
 
-class Question(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class Question(_Part, frozen=True, kw_only=True):
     """A question about a history."""
 
     text: str = field(name="question")
@@ -132,9 +124,7 @@ class Question(
     meta: Any = None
 
 
-class Header(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
-):
+class Header(_Part, frozen=True, kw_only=True):
     """The first line of a file, if it has one."""
 
     format: Literal["ltm-logs"]

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pytest_ltm.api.scenarios import (
@@ -89,28 +88,8 @@ def menu_above(path: Path) -> Path | None:
 
 
 # The published folder names with our names of the scenarios.
-FOLDERS: Mapping[str, str] = MappingProxyType(
-    {
-        "ChapterBreak": "chapter_break",
-        "Colours": "colours",
-        "Delayed Recall": "delayed_recall",
-        "Conflicting Personal Information": "conflicting_personal_information",
-        "How To Think": "how_to_think",
-        "Instruction Recall": "instruction_recall",
-        "Jokes": "jokes",
-        "KV Pairs": "kv_pairs",
-        "Locations": "locations",
-        "Locations Directions": "locations_directions",
-        "NameList": "name_list",
-        "Names": "names",
-        "Prospective Memory": "prospective_memory",
-        "Restaurant": "restaurant",
-        "SallyAnne": "sally_anne",
-        "Shopping": "shopping_list",
-        "Spy Meeting": "spy_meeting",
-        "Trigger Response": "trigger_response",
-    }
-)
+_TABLES = _yaml.load_packaged_yaml(__file__, "published.yml")
+FOLDERS: Mapping[str, str] = _TABLES["folders"]
 # The suffix of definition files.
 ENDING = ".def.json"
 
@@ -304,11 +283,8 @@ def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
 class DefinitionsFolder:
     """A folder `DIR/<scenario or published folder name>/<example>.def.json`, with or without a `config.yml`."""
 
-    def __init__(self, path: str | Path, more_names: Iterable[str] = ()) -> None:
-        """List the folder and read only `config.yml`; DefinitionError if it is unusable.
-
-        `more_names`: names of scenarios in addition to the published ones.
-        """
+    def __init__(self, path: str | Path) -> None:
+        """List the folder and read only `config.yml`; DefinitionError if it is unusable."""
         self.path = Path(path)
         self._files = _definition_files(self.path)
         self.span: int | None = _memory_span(self.path / "config.yml")
@@ -319,7 +295,7 @@ class DefinitionsFolder:
             self.examples[name] = tuple(files)
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
         """Whether its folders have the published benchmark's names."""
-        names = {*FOLDERS.values(), *more_names}
+        names = FOLDERS.values()
         self.unknown = tuple(name for name in self.examples if name not in names)
         """The unknown scenarios in `examples`."""
 
@@ -400,17 +376,11 @@ def _folder_key(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-_BY_KEY = {
+_BY_KEY: Mapping[str, str] = _TABLES["more_names"] | {
     _folder_key(name): scenario
     for folder, scenario in FOLDERS.items()
     for name in (folder, scenario)
 }
-# Two names as used by published configurations.
-_BY_KEY |= {
-    "kv": "kv_pairs",
-    "conflictingpersonalinfo": "conflicting_personal_information",
-}
-
 
 # --- published configurations, which name spans, examples and parameters, as suites
 
@@ -418,10 +388,7 @@ _BY_KEY |= {
 _COMMON = ("memory_span", "dataset_examples", "seed")
 # Spacing settings of earlier versions of the benchmark.
 _SPACING = ("filler_tokens_low", "filler_tokens_high", "pre_question_filler")
-_UNHONOURED = {
-    "debug": "nothing is printed of what is sent; `ltm show` prints a recorded conversation",
-    "continuous_conversation": "each trial is one conversation in any case",
-}
+_UNHONOURED: Mapping[str, str] = _TABLES["unhonoured"]
 
 
 def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:

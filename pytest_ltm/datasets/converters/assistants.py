@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -43,6 +43,22 @@ def _objects(
         yield from iter_objects(file, counts)
 
 
+def _read_talks(
+    path: Path,
+    layout: str,
+    counts: Counter[str],
+    read_messages: Callable[[Any, Counter[str]], Iterable[ExportedMessage]],
+    *names: str,
+) -> Iterator[Talk]:
+    """Yield a talk for each object in a layout; `names`: the fields that may have its name."""
+    objects = _objects(path, layout, counts)
+    for number, (where, talk) in enumerate(objects, start=1):
+        with faults_of_export(where):
+            messages = list(read_messages(talk, counts))
+            name = next(filter(None, map(talk.get, names)), f"conversation-{number}")
+            yield Talk(str(name), messages)
+
+
 # --- ChatGPT: conversations.json, or numbered parts of it, each a list of message
 # trees.
 
@@ -59,24 +75,15 @@ def read_openai(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield the conversations, each as the branch that was shown last."""
-    talks = _objects(path, "openai", counts)
-    for number, (where, talk) in enumerate(talks, start=1):
-        nodes = talk.get("mapping") if isinstance(talk, dict) else None
-        if not isinstance(nodes, dict):
-            raise DatasetError(
-                f"{where}: no conversation of OpenAI's export: the field 'mapping' is missing"
-            )
-        name = talk.get("conversation_id") or talk.get("id")
-        with faults_of_export(where):
-            messages = list(_openai_messages(talk, nodes, counts))
-            yield Talk(str(name or f"conversation-{number}"), messages)
+    names = ("conversation_id", "id")
+    return _read_talks(path, "openai", counts, _openai_messages, *names)
 
 
 def _openai_messages(
-    talk: Mapping[str, Any], nodes: Mapping[str, Any], counts: Counter[str]
+    talk: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
     tree = []
-    for name, node in nodes.items():
+    for name, node in talk["mapping"].items():
         parent = str(node.get("parent") or "")
         at = float((node.get("message") or {}).get("create_time") or 0)
         tree.append(BranchNode(str(name), parent, at, node.get("message")))
@@ -136,15 +143,17 @@ def read_deepseek(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield the conversations, each as the branch written last, without thoughts."""
-    for number, (where, talk) in enumerate(_objects(path, "deepseek", counts), start=1):
-        with faults_of_export(where):
-            tree = []
-            for name, node in talk["mapping"].items():
-                tree.append(_deepseek_node(name, node))
-            messages: list[ExportedMessage] = []
-            for message in _shown_messages(tree, None, counts):
-                messages += _deepseek_messages(message, counts)
-            yield Talk(str(talk.get("id") or f"conversation-{number}"), messages)
+    return _read_talks(path, "deepseek", counts, _deepseek_messages, "id")
+
+
+def _deepseek_messages(
+    talk: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    tree = []
+    for name, node in talk["mapping"].items():
+        tree.append(_deepseek_node(name, node))
+    for message in _shown_messages(tree, None, counts):
+        yield from _spoken_fragments(message, counts)
 
 
 def _deepseek_node(name: str, node: Mapping[str, Any]) -> BranchNode:
@@ -153,7 +162,7 @@ def _deepseek_node(name: str, node: Mapping[str, Any]) -> BranchNode:
     return BranchNode(name, str(node.get("parent") or ""), seconds_of(moment), message)
 
 
-def _deepseek_messages(
+def _spoken_fragments(
     message: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
     moment = any_time(message.get("inserted_at"))
@@ -185,18 +194,23 @@ def read_claude(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield the conversations, each as the branch shown last, without thoughts and tools."""
-    for number, (where, talk) in enumerate(_objects(path, "claude", counts), start=1):
-        with faults_of_export(where):
-            rows = _shown_rows(
-                talk["chat_messages"],
-                ("uuid", "parent_message_uuid", "created_at"),
-                talk.get("current_leaf_message_uuid"),
-                counts,
-            )
-            messages = [_claude_message(row, talk, counts) for row in rows]
-            spoken = [message for message in messages if message.text]
-            counts["left out: messages without text"] += len(messages) - len(spoken)
-            yield Talk(str(talk.get("uuid") or f"conversation-{number}"), spoken)
+    return _read_talks(path, "claude", counts, _claude_messages, "uuid")
+
+
+def _claude_messages(
+    talk: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    rows = _shown_rows(
+        talk["chat_messages"],
+        ("uuid", "parent_message_uuid", "created_at"),
+        talk.get("current_leaf_message_uuid"),
+        counts,
+    )
+    for row in rows:
+        message = _claude_message(row, talk, counts)
+        counts["left out: messages without text"] += not message.text
+        if message.text:
+            yield message
 
 
 def _shown_rows(
@@ -404,25 +418,25 @@ def read_librechat(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield the conversations, each as the branch that was written last."""
-    for number, (where, talk) in enumerate(
-        _objects(path, "librechat", counts), start=1
-    ):
-        with faults_of_export(where):
-            rows = _shown_rows(
-                list(_with_children(talk["messages"])),
-                ("messageId", "parentMessageId", "createdAt"),
-                None,
-                counts,
-            )
-            messages = []
-            for row in rows:
-                text = _spoken_parts(row.get("content")) or str(row.get("text") or "")
-                counts[_NO_TEXT] += not text.strip()
-                moment = any_time(row.get("createdAt"))
-                by_model = not row["isCreatedByUser"]
-                messages.append(ExportedMessage(moment, "", text.strip(), by_model))
-            name = str(talk.get("conversationId") or f"conversation-{number}")
-            yield Talk(name, [message for message in messages if message.text])
+    return _read_talks(path, "librechat", counts, _librechat_messages, "conversationId")
+
+
+def _librechat_messages(
+    talk: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    rows = _shown_rows(
+        list(_with_children(talk["messages"])),
+        ("messageId", "parentMessageId", "createdAt"),
+        None,
+        counts,
+    )
+    for row in rows:
+        parts = _spoken_parts(row.get("content"))
+        text = parts or str(row.get("text") or "").strip()
+        counts[_NO_TEXT] += not text
+        if text:
+            moment = any_time(row.get("createdAt"))
+            yield ExportedMessage(moment, "", text, not row["isCreatedByUser"])
 
 
 def _with_children(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
@@ -449,17 +463,20 @@ def read_openwebui(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield the chats, each as the branch that was shown last."""
-    for number, (where, row) in enumerate(_objects(path, "openwebui", counts), start=1):
-        with faults_of_export(where):
-            history = row["chat"]["history"]
-            shown_rows = _shown_rows(
-                list(history["messages"].values()),
-                ("id", "parentId", "timestamp"),
-                history.get("currentId"),
-                counts,
-            )
-            messages = list(_listed_messages(shown_rows, counts))
-            yield Talk(str(row.get("id") or f"chat-{number}"), messages)
+    return _read_talks(path, "openwebui", counts, _openwebui_messages, "id")
+
+
+def _openwebui_messages(
+    talk: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    history = talk["chat"]["history"]
+    rows = _shown_rows(
+        list(history["messages"].values()),
+        ("id", "parentId", "timestamp"),
+        history.get("currentId"),
+        counts,
+    )
+    return _listed_messages(rows, counts)
 
 
 # --- Lists of turns, the format of most other programs.
@@ -482,15 +499,15 @@ def read_sharegpt(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
     """Yield lists of turns: `conversations` with from and value, or `messages` with role and content."""
-    for number, (where, talk) in enumerate(_objects(path, "sharegpt", counts), start=1):
-        with faults_of_export(where):
-            if "conversations" in talk:
-                turns = talk["conversations"]
-            else:
-                turns = talk["messages"]
-            name = talk.get("id") or talk.get("conversation_id")
-            messages = list(_listed_messages(turns, counts))
-            yield Talk(str(name or f"conversation-{number}"), messages)
+    names = ("id", "conversation_id")
+    return _read_talks(path, "sharegpt", counts, _sharegpt_messages, *names)
+
+
+def _sharegpt_messages(
+    talk: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    field = "conversations" if "conversations" in talk else "messages"
+    return _listed_messages(talk[field], counts)
 
 
 def _listed_messages(

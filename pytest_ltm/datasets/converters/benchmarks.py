@@ -6,7 +6,6 @@ Errors name the file, the place and the remedy.
 from __future__ import annotations
 
 import ast
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ import msgspec
 from msgspec import field
 
 from pytest_ltm.api.model import split_by_tokens
-from pytest_ltm.api.storage import DatasetError, open_text
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.converters.published_files import (
     Foreign,
     date_as,
@@ -29,6 +28,7 @@ from pytest_ltm.datasets.converters.published_files import (
     leaving_out,
     lines_as,
 )
+from pytest_ltm.datasets.converters.shapes import iter_objects
 from pytest_ltm.datasets.interchange import (
     History,
     OfficialRule,
@@ -47,7 +47,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     part_of,
 )
 from pytest_ltm.datasets.official import parse_phrase_rule
-from pytest_ltm.datasets.rows import check_size, values_within
+from pytest_ltm.datasets.rows import values_within
 
 
 class ForeignMessage(Foreign, frozen=True):
@@ -716,25 +716,14 @@ def _persona_rows(
     if file.suffix == ".jsonl":
         yield from lines_as(file, _PersonaRow, counts)
         return
-    check_size(file.stat().st_size, str(file))
-    try:
-        with open_text(file, "utf-8-sig", newline="") as content:
-            for number, row in enumerate(csv.DictReader(content), start=2):
-                # tables contain only texts; an invalid number is kept, so that decoding
-                # names it in the error
-                index: Any = row.get("end_index_in_shared_context")
-                row |= {
-                    "end_index_in_shared_context": int(index)
-                    if str(index).isdecimal()
-                    else index
-                }
-                where = f"{file}:{number}"
-                with leaving_out(counts):
-                    yield where, decode_as(msgspec.json.encode(row), _PersonaRow, where)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DatasetError(
-            f"{file}: no table of comma-separated values in UTF-8: {error}"
-        ) from error
+    for where, row in iter_objects(file):
+        # tables contain only texts; an invalid number is kept, so that decoding names it
+        # in the error
+        index = str(row.get("end_index_in_shared_context"))
+        if index.isdecimal():
+            row |= {"end_index_in_shared_context": int(index)}
+        with leaving_out(counts):
+            yield where, decode_as(msgspec.json.encode(row), _PersonaRow, where)
 
 
 def _persona_history(

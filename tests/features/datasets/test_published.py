@@ -376,15 +376,6 @@ def test_a_folder_gives_examples_in_natural_order_and_its_span(tmp_path: Path) -
     assert folder.definition("colours", "10").expected == "Ochre"
 
 
-def test_scenarios_of_ones_own_can_be_made_known(tmp_path: Path) -> None:
-    assert (
-        DefinitionsFolder(
-            a_folder(tmp_path, "mine/0.def.json"), more_names=["mine"]
-        ).unknown
-        == ()
-    )
-
-
 @pytest.mark.parametrize(
     ("config", "span"),
     [
