@@ -121,7 +121,7 @@ def redact_logs(arguments: Namespace) -> int:
     file.check()
     names = list(chain.from_iterable(map(names_in, arguments.names)))
     if not arguments.keep_speakers:
-        speakers: set[str] = set()
+        speakers = set()
         for row in _iter_rows(file.path):
             for turn in row.get("turns", ()):
                 if "name" in turn:

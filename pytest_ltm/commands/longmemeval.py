@@ -81,8 +81,8 @@ def score_longmemeval(arguments: Namespace) -> int:
         raise DatasetError(f"{arguments.file}: holds no rows")
     ruled = _judge_answers(answers, arguments)
     right = {"yes": True, "no": False, "unscored": None}
-    rows: list[dict[str, Any]] = []
-    verdicts: list[evaluation.QuestionVerdict] = []
+    rows = []
+    verdicts = []
     for answer, ruling in ruled:
         row = {
             "question_id": answer.question_id,
@@ -118,7 +118,7 @@ def score_longmemeval(arguments: Namespace) -> int:
 def _judge_answers(
     answered: Sequence[Answered], arguments: Namespace
 ) -> list[tuple[Answered, Ruling]]:
-    ruled: list[tuple[Answered, Ruling]] = []
+    ruled = []
     if arguments.labels:
         if silent := next(
             (answer for answer in answered if answer.label is None), None
@@ -443,7 +443,7 @@ def _print_means(means: Mapping[str, float], questions: int) -> None:
 
 def _metrics_of_file(path: str, *, turns: bool) -> list[dict[str, Any]]:
     needed = ("corpus_ids", "correct_docs", "rankings")
-    rows: list[dict[str, Any]] = []
+    rows = []
     for ranking in Field(load_json(Path(path)), path).items("rankings"):
         fields = ranking.mapping(required=needed)
         rows.append(_ranking_metrics(fields, turns=turns))
@@ -462,9 +462,9 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
     measures = {"metrics": evaluation.retrieval_scores}
     if turns or "turn2session" in fields:
         measures["turn2session"] = evaluation.turns_as_sessions
-    metrics: dict[str, Any] = {}
+    metrics = {}
     for name, measure in measures.items():
-        by_depth: dict[str, Any] = {}
+        by_depth = {}
         for k in evaluation.DEPTHS:
             by_depth[str(k)] = asdict(measure(ranked, corpus, gold, k))
         metrics[name] = by_depth

@@ -93,7 +93,7 @@ def merge_runs(arguments: Namespace) -> int:
             (beside / _amendments.FILE).write_bytes(text.encode())
         # The start of each part is kept for verification: a merged run cannot be
         # started again as one.
-        part_records: list[Any] = []
+        part_records = []
         for run_path, parts in group_by(chosen, lambda part: part.path.parent).items():
             part_records += run_parts(run_path, [part.path.name for part in parts])
         if part_records:
@@ -140,7 +140,7 @@ def merge_parts(
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_strangers(folders)
     chosen: dict[str, ConversationFolder] = {}
-    repeated: list[str] = []
+    repeated = []
     for part in folders:
         first = chosen.setdefault(part.path.name, part)
         if first is part:
@@ -205,7 +205,7 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
                 plan_differences(first_plan, part_plan) or [changed_by_hand],
             )
         other_plan = part.plan()
-        sentences: list[str] = []
+        sentences = []
         for name in MUST_BE_EQUAL if plan and other_plan else ():
             if plan.get(name) != other_plan.get(name):
                 sentences.append(
@@ -244,7 +244,7 @@ def _missing_parts(
     # Threads within a conversation are not in the settings, so compare folders by
     # planned names.
     have = {part.result.name.planned_name for part in chosen}
-    expected = dict[ConversationName, None]()
+    expected = {}
     for plan in plans:
         numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
         places = product(
@@ -307,7 +307,7 @@ def _summed_up(
 def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
     """Return the agents' paces, and the timings that are unreadable."""
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
-    untimed: list[str] = []
+    untimed = []
     for conversation in run.conversations:
         path = target / conversation.path.name / "timings.jsonl"
         key = (conversation.result.agent, conversation.result.span_label)

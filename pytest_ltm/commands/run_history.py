@@ -83,7 +83,7 @@ def list_runs(arguments: Namespace) -> int:
     if not arguments.folder.is_dir():
         reason = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
         raise ConfigurationError(reason)
-    result: list[Past] = []
+    result = []
     for folder in run_folders(arguments.folder):
         past = read_past(folder)
         if not arguments.agent or arguments.agent in past.agents:
@@ -124,7 +124,7 @@ _OF_STANDING = (
 
 def _past_json(past: Past, state: str) -> dict[str, Any]:
     """Return a run as JSON values; `state`: in words."""
-    results: list[dict[str, Any]] = []
+    results = []
     for standing in past.standings:
         fields = fields_of(standing, *_OF_STANDING)
         results.append(fields | {"examples": len(standing.rows)})
@@ -306,10 +306,10 @@ def gather_points(
     `paths`: run folders and ids, folders of runs, baseline files and folders of such; if empty, the runs below
     `ltm_dir`, and `baselines`. ConfigurationError for a missing path, or an invalid `since`.
     """
-    points: list[TrendPoint] = []
-    notes: list[str] = []
+    points = []
+    notes = []
     folders = [] if paths or not ltm_dir.is_dir() else [*run_folders(ltm_dir)]
-    files: list[Path] = []
+    files = []
     for text in paths or [str(baselines)]:
         path = Path(text)
         if path.is_file():
@@ -333,7 +333,7 @@ def gather_points(
 
 
 def _points_since(points: Iterable[TrendPoint], first: datetime) -> list[TrendPoint]:
-    later_points: list[TrendPoint] = []
+    later_points = []
     for point in points:
         if point.at is not None and point.at >= first:
             later_points.append(point)
@@ -426,7 +426,7 @@ def file_versions(path: Path) -> list[Version]:
 
 def _git_output(folder: Path, *words: str, standard_input: bytes = b"") -> bytes:
     # settings of the repository must neither start programs nor change the output
-    safe: Sequence[str] = (
+    safe = (
         "-c",
         "log.showSignature=false",
         "-c",

@@ -241,7 +241,7 @@ def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
 @_makes("LeadsTo")
 def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start = args["start"]
-    route = [list(leg) for leg in args["route"]]
+    route = list(map(list, args["route"]))
     for n, (km, direction, place) in enumerate(route):
         head = route[:n]
         tail = route[n + 1 :]
@@ -311,7 +311,7 @@ def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 @_makes("ListsItems")
 def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    items = [tuple(item) for item in args["expected"]]
+    items = list(map(tuple, args["expected"]))
     listed = ", ".join(f"{n} {item}" for item, n in items)
     yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
     yield "an extra item", f"{listed}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"

@@ -177,9 +177,7 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
     last = columns[reached]
     beyond_columns = columns[reached + 1 :]
     if max(guessing_test(column).share for column in remembering) < _REMEMBERS:
-        return (
-            f"remembers little: {join_words([_share_at(column) for column in columns])}"
-        )
+        return f"remembers little: {join_words(list(map(_share_at, columns)))}"
     if not beyond_columns:
         return f"remembers to {last.span_label} tokens or more ({_share_with_interval(last)})"
     beyond = _share_at(beyond_columns[0])
@@ -262,19 +260,19 @@ _FIRST = 2
 def _losses_sentence(sides: Sequence[Placed]) -> str:
     """Return the scenarios that drop first as spans grow; with a single span, those that earn least."""
     columns = _scored_columns(sides)
-    losses = [forgotten_scenarios(column) for column in columns]
+    losses = list(map(forgotten_scenarios, columns))
     if not any(losses):
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(losses[0])}"
     # Compared with the shortest span: a scenario that was weak there was not lost to
     # distance.
-    means: dict[str, float] = {}
+    means = {}
     for name, cell in columns[0].cells.items():
         if cell.mean is not None:
             means[name] = cell.mean
     for weak_scenarios in losses[1:]:
-        fallen: list[tuple[str, float]] = []
+        fallen = []
         for name, mean in weak_scenarios:
             if means.get(name, 0.0) - mean > 1 - FULL_MARKS:
                 fallen.append((name, mean - means[name]))
@@ -328,7 +326,7 @@ def run_sentences(
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios below full marks with their mean scores, worst first."""
-    losses: list[tuple[str, float]] = []
+    losses = []
     for name, cell in column.cells.items():
         if cell.mean is not None and cell.mean < FULL_MARKS:
             losses.append((name, cell.mean))

@@ -332,7 +332,7 @@ class Report:
             "pytest_ltm_report_sections", result=result, status=status
         )
         sections = list[Section]()
-        wrong = list[str]()
+        wrong = []
         for answer in answers:
             try:
                 sections += as_sections(answer)
@@ -451,8 +451,8 @@ class Report:
     ) -> None:
         width = self._run.config.get_terminal_writer().fullwidth
         verbosity = self._run.config.get_verbosity()
-        notes = list[str]()
-        judged = list[str]()
+        notes = []
+        judged = []
         if any(row.judge_calls for row in result.scenarios):
             remembered = []
             for path in self._run.folder.path.glob(f"*/{TIMINGS}"):
@@ -508,7 +508,7 @@ class Report:
         self._results = results_in(self._run.folder.path)
         matching = self._results[0]
         notices = [*self._results[1]]
-        amendments: dict[str, _amendments.Amendment] = {}
+        amendments = {}
         try:
             amendments = _amendments.read_amendments(self._run.folder.path)
         except LtmError as error:
@@ -547,7 +547,7 @@ class Report:
         rows = chain.from_iterable(
             conversation.scenarios for conversation in conversations
         )
-        places: dict[str, str] = {}
+        places = {}
         for label, source in self._run.sources.items():
             if source.place:
                 places[label] = source.place
@@ -586,7 +586,7 @@ class Report:
     def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without all the scenarios that belong to them."""
         # isolated examples belong to no other
-        together: set[str] = set()
+        together = set()
         for conversation in conversations:
             if conversation.span is not None:
                 together.add(conversation.name.folder)

@@ -331,7 +331,7 @@ class Boundary:
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Sanitize captured output before other plugins read it, and the output that they add."""
-        sections: list[tuple[str, str, str]] = []
+        sections = []
         for when, name, text in item._report_sections:
             sections.append((when, _clean_text(name), _clean_text(text)))
         item._report_sections[:] = sections
@@ -398,7 +398,7 @@ _DEEPEST = 12
 
 
 def _clean_report(report: AnyReport) -> AnyReport:
-    sections: list[tuple[str, str]] = []
+    sections = []
     for name, text in report.sections:
         sections.append((_clean_text(name), _clean_text(text)))
     report.sections[:] = sections
@@ -416,7 +416,7 @@ def _clean_report(report: AnyReport) -> AnyReport:
 def _are_clean(content: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, checked all at once, are clean; False for any other values."""
     pairs = [(content, "")] if isinstance(content, str) else content
-    texts: list[str] = []
+    texts = []
     for part in chain.from_iterable(pairs):
         if isinstance(part, str):
             texts.append(part)
@@ -454,6 +454,6 @@ def _clean_lines(lines: list[str]) -> list[str]:
     """Return lines sanitized together: a private key spans many."""
     cleaned = _clean_text("\n".join(lines)).split("\n")
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
-        return [_clean_text(line) for line in lines]
+        return list(map(_clean_text, lines))
     cleaned_lines = iter(cleaned)
     return ["\n".join(islice(cleaned_lines, line.count("\n") + 1)) for line in lines]

@@ -133,7 +133,7 @@ class TrendSeries(NamedTuple):
     @property
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, oldest first."""
-        numbered: list[tuple[int, TrendPoint]] = []
+        numbered = []
         for line in self.lines:
             numbered += [(line.number, point) for point in line.points]
         return sorted(numbered, key=lambda pair: _point_order(pair[1]))
@@ -158,7 +158,7 @@ def of_run(past: Past) -> list[TrendPoint]:
 
     # Read only where two plans differ: it takes longer than everything else that a
     # trend reads of a run.
-    points: list[TrendPoint] = []
+    points = []
     for standing in past.standings:
         point = TrendPoint(
             name=past.name,
@@ -180,7 +180,7 @@ def series_of(
 
     `agents`, `spans`: the labels to include; all if empty.
     """
-    chosen: list[TrendPoint] = []
+    chosen = []
     for point in points:
         standing = point.standing
         if agents and standing.agent not in agents:
@@ -204,7 +204,7 @@ def series_of(
             natural_sort_key(label),
         )
 
-    series: list[TrendSeries] = []
+    series = []
     for place in sorted(places, key=place_order):
         series.append(TrendSeries(*place, _segments(places[place])))
     return tuple(series)
@@ -216,7 +216,7 @@ def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
     # The plan of the newest result comes last: a project that returns to an old plan
     # continues its segment.
     plans.sort(key=lambda plan_points: _point_order(plan_points[-1]))
-    segments: list[TrendSegment] = []
+    segments = []
     for number, plan_points in enumerate(plans, start=1):
         segments.append(TrendSegment(number, tuple(plan_points)))
     return tuple(segments)

@@ -166,7 +166,7 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
     by accuracy.
     """
-    tokens: list[float] = []
+    tokens = []
     for row in rows:
         if row.score is not None and row.measured_span is not None:
             tokens.append(row.score * row.measured_span)

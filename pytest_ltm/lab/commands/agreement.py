@@ -49,7 +49,7 @@ def measure_agreement(arguments: Namespace) -> int:
     report = score_published_file(
         arguments.file, arguments.scoring, keep=arguments.list
     )
-    differences = [str(difference) for difference in report.differences]
+    differences = list(map(str, report.differences))
     if arguments.json:
         fields = report.as_json()
         if arguments.list:
@@ -206,7 +206,7 @@ def score_published_file(
     Raises DatasetError, naming the line, if it is unreadable.
     """
     # a keyword counts as wrong if another row expects it
-    groups = set[Group]()
+    groups = set()
     for _, row in read_json_rows(path, ["dataset"]):
         groups.update(spy_groups(row))
     report = AgreementReport(scoring)
@@ -342,7 +342,7 @@ _EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
 
 def _later_replies(row: Row) -> list[str]:
     """Return the replies from the one to the script's last message on."""
-    replies: list[str] = []
+    replies = []
     instructed = False
     for line in row["task_log"]:
         match = _SAID.match(line)

@@ -74,12 +74,12 @@ def _holds_histories(path: Path) -> bool:
 def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the figures of conversations: Table 1 of Maharana et al. (2024), and its counts of questions."""
     count = token_counter(TOKENIZER).count
-    turns = list[int]()
-    sessions = list[int]()
-    tokens = list[int]()
-    days = list[int]()
-    words = list[int]()
-    photos = list[int]()
+    turns = []
+    sessions = []
+    tokens = []
+    days = []
+    words = []
+    photos = []
     questions = Counter[Category]()
     for sample in samples:
         turns.append(len(sample.turns))
@@ -113,10 +113,10 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
     count: Callable[[str], int] = token_counter(TOKENIZER).count
     types = Counter[str]()
     evidence = Counter[int]()
-    sessions = list[int]()
-    tokens = list[int]()
-    turn_places = list[float]()
-    session_places = list[float]()
+    sessions = []
+    tokens = []
+    turn_places = []
+    session_places = []
     for record in LongMemEvalFile(path).records():
         types["abstention" if record.abstention else record.type] += 1
         sessions.append(len(record.sessions))

@@ -127,7 +127,7 @@ def import_answers(arguments: Namespace) -> int:
         raise DatasetError(f"{arguments.files[0]}: has no readable answer: {reason}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if arguments.json:
-        rows = [_ruled_fields(ruled_answer) for ruled_answer in ruled]
+        rows = list(map(_ruled_fields, ruled))
         sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
         sentence = comparison_sentence(ruled)
         print(

@@ -171,7 +171,7 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
         )
     writes = by_turns if arguments.turn_by_turn else at_once
     personas = _read_personas(arguments.personas)
-    graphs: dict[str, dict[str, Any]] = {}
+    graphs = {}
     if arguments.graph:
         for graph in _begun_items(arguments.graph, "event graphs"):
             graphs[graph["sample_id"]] = graph
@@ -274,7 +274,7 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     """Return the faults of possibly edited conversations; DatasetError if they cannot be loaded."""
     if records:
         load_locomo(path)
-    faults: list[str] = []
+    faults = []
     for number, record in enumerate(records):
         try:
             sentences = list(conversation_faults(record))

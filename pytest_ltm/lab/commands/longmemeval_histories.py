@@ -7,7 +7,6 @@ import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import DatasetError, pluralize, read_regular
@@ -85,9 +84,7 @@ def compile_histories(arguments: Namespace) -> int:
     fillers: Fillers = GeneratedFillers(count)
     if arguments.fillers:
         evidence = Corpus(arguments.needles, evidence_only=True)
-        fillers = MixedFillers(
-            evidence, [Corpus(path) for path in arguments.fillers], count
-        )
+        fillers = MixedFillers(evidence, list(map(Corpus, arguments.fillers)), count)
     return _write_histories(arguments, read_needles(arguments.needles), fillers, count)
 
 
@@ -117,7 +114,7 @@ def generate_longmemeval(arguments: Namespace) -> int:
         # Generate the missing questions, writing the file after each, so that an
         # interrupted command can continue.
         writes = by_turns if arguments.turn_by_turn else at_once
-        records: list[dict[str, Any]] = []
+        records = []
         if arguments.output.exists():
             for _ in LongMemEvalFile(arguments.output).records():
                 pass  # hand-edited records are read, and refused if they are invalid

@@ -156,7 +156,7 @@ def check_events(value: Any, first: date, last: date, count: int) -> list[Writte
 
 def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> None:
     earliest = first
-    ids = set[str]()
+    ids = set()
     for number, event in enumerate(events, start=1):
         require(
             earliest <= event.date <= last,
@@ -718,7 +718,7 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
         qa.append(record)
     events = []
     for outline in plan:
-        entry: dict[str, Any] = {}
+        entry = {}
         for speaker, news in _events_since(draft, outline, plan).items():
             entry[speaker] = [text.partition(": ")[2] for text in news]
         events.append({**entry, "date": written_day(outline.moment)})

@@ -249,7 +249,7 @@ def session_dates(
         *anchors,
         (total, max(asked_at, last)),
     ]
-    moments: list[datetime] = []
+    moments = []
     for (place, start), (following, end) in pairwise(fixed):
         # to the minute, from `start` up to `end`, excluding it if there is a minute in
         # between
@@ -338,7 +338,7 @@ def _fill_tokens(
     evidence = sum(count(turn["content"]) for turn in record.turns)
     room = tokens - evidence
     _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
-    filler_sessions: list[FillerSession] = []
+    filler_sessions = []
     vain = 0
     while room > tokens * CLOSE and vain < _IN_VAIN:
         vain += 1
@@ -384,7 +384,7 @@ class Clash:
 
 def themes_in(text: str) -> frozenset[str]:
     """Return the themes whose generated requests occur in the text."""
-    themes = set[str]()
+    themes = set()
     for theme in load_themes().values():
         if any(request.text in text for request in theme.requests):
             themes.add(theme.name)
@@ -456,7 +456,7 @@ class MixedFillers(Struct, frozen=True):
         """Return the fillers of one question, reproducibly by seed, without repetition or clashes."""
         rng = Random(seed)
         clash = Clash(record)
-        used = set[str]()
+        used = set()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
         streams = []
         for number, corpus in enumerate((self.needles, *self.chats)):

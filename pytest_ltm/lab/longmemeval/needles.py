@@ -124,7 +124,7 @@ class Mentions:
         for series in all_of(ItemSeries):
             for item in series.items:
                 self._prices[series.key, item] = rng.choice(series.values or (0,))
-        pairs: list[tuple[_Tellable, str]] = []
+        pairs = []
         for kind in (Attribute, Update, ItemSeries, Happening, Taste, Made):
             for row in all_of(kind):
                 items = row.items if isinstance(row, ItemSeries) else ("",)
@@ -577,7 +577,7 @@ def question_kinds(count: int) -> list[QuestionKind]:
     """
     total = sum(SHARES.values())
     counts: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
-    chosen: list[QuestionKind] = []
+    chosen = []
     for position in range(count):
         behind = max(
             SHARES,

@@ -225,7 +225,7 @@ class Advice:
 
     def _fill(self) -> None:
         if not self._remaining:
-            pieces: list[tuple[Aspect, str]] = []
+            pieces = []
             for aspect in self._theme.aspects:
                 pieces += [(aspect, do) for do in aspect.do]
             self._remaining = self._rng.sample(pieces, len(pieces))

@@ -63,7 +63,7 @@ class PaperTable(NamedTuple):
 
 def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     """Return the table of all agents of some runs; labels that several runs share are qualified."""
-    run_columns: list[tuple[str, Column]] = []
+    run_columns = []
     for run in runs:
         for column in result_columns(run.result):
             run_columns.append((run.result.run_id, column))
@@ -86,12 +86,10 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     parts.append(
         f"pytest-ltm {version('pytest-ltm')}" + (f", suite {suites}" if suites else "")
     )
-    rows: list[tuple[str, list[Column | None]]] = []
+    rows = []
     for agent, columns in columns_by_agent.items():
         rows.append((agent, list(map(columns.get, ordered))))
-    return PaperTable(
-        [one_line(span) for span in ordered], rows, "; ".join(parts) + "."
-    )
+    return PaperTable(list(map(one_line, ordered)), rows, "; ".join(parts) + ".")
 
 
 def paper_latex(runs: Sequence[LoadedRun]) -> str:
@@ -161,7 +159,7 @@ def outputs(
         targets = {only: to}
     else:
         targets = {name: to / f"{name}.{kind}" for name in TABLES}
-    exports: list[ExportTarget] = []
+    exports = []
     for name, path in targets.items():
         write = partial(_write_table, kind=kind, table=getattr(results, name))
         exports.append(ExportTarget(path, write))
@@ -194,7 +192,7 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
             writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()
     else:
-        lines: list[str] = []
+        lines = []
         for record in records:
             line = json.dumps(record, ensure_ascii=False, default=_time_as_text)
             lines.append(f"{escape_json_text(line)}\n")

@@ -50,7 +50,7 @@ class Grid(NamedTuple):
 
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
-    by_place: dict[tuple[str, str], ResultSeries] = {}
+    by_place = {}
     for series in material.series:
         by_place[series.agent, series.column.span_label] = series
     # Unranked agents, such as controls, come below the ranked ones.
@@ -127,12 +127,12 @@ def by_gap(material: Material) -> Grid | None:
         return None
     rows = []
     for agent in material.agents:
-        cells: list[Shaded | None] = []
+        cells = []
         for gap_class in classes:
             gap_scores = scores.get((agent, gap_class), ())
             cells.append(_gap_cell(agent, gap_class, gap_scores))
         rows.append((agent, cells))
-    return Grid([_gap_label(gap_class) for gap_class in classes], rows)
+    return Grid(list(map(_gap_label, classes)), rows)
 
 
 def _gap_class(gap: int) -> int:
@@ -212,7 +212,7 @@ def breaking_points(material: Material, shown_keys: Collection[int]) -> list[Bre
     def order_on_screen(agent: str) -> tuple[bool, int]:
         return agent not in tested, [*ranked, agent].index(agent)
 
-    breaks: list[Breaks] = []
+    breaks = []
     for agent in sorted(material.agents, key=order_on_screen):
         is_tested = agent in tested
         breaks.append(_agent_breaks(material, agent, shown_keys, tested=is_tested))
@@ -223,7 +223,7 @@ def _agent_breaks(
     material: Material, agent: str, shown_keys: Collection[int], *, tested: bool
 ) -> Breaks:
     """Return where one agent breaks."""
-    by_span: dict[str, ResultSeries] = {}
+    by_span = {}
     for agent_series in material.series:
         if agent_series.agent == agent:
             by_span[agent_series.column.span_label] = agent_series
@@ -253,7 +253,7 @@ def _scenario_rows(
     earlier = [_compared_scores(material, part) for part in series]
     rows = []
     for name in sorted(set().union(*entries)):
-        cells: list[Shaded | None] = []
+        cells = []
         for part, by_scenario, scores in zip(series, entries, earlier, strict=True):
             cell = None
             if name in by_scenario:
@@ -288,7 +288,7 @@ def _skill_rows(
     for skill in sorted(skills):
         name = SKILLS.get(skill, skill)
         examples = []
-        cells: list[Shaded | None] = []
+        cells = []
         for part in series:
             entries = [row for row in part.rows if skill in row.result.skills]
             examples.append(entries)
@@ -368,8 +368,8 @@ def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | Non
     """Return the baseline of a series at the same span, or None if there is none."""
     comparison = material.comparison(series.run)
     column = series.column
-    at_same_span: list[ResultSeries] = []
-    compared: list[ResultSeries] = []
+    at_same_span = []
+    compared = []
     for candidate in material.series_at(column.span_label):
         if candidate.run != series.run:
             at_same_span.append(candidate)
@@ -469,7 +469,7 @@ def depth_maps(
     if len({(length, band) for _, length, band in by_square}) < 2:
         return []
     lengths = sorted({spot.length for spot in spots})
-    heads = [power_label(length) for length in lengths]
+    heads = list(map(power_label, lengths))
     agents = {spot.agent for spot in spots}
     maps = []
     for breaks in order:
@@ -478,7 +478,7 @@ def depth_maps(
             continue
         rows = []
         for band in range(BANDS):
-            cells: list[Shaded | None] = []
+            cells = []
             for length in lengths:
                 spots = by_square.get((agent, length, band), [])
                 cells.append(_depth_cell(spots, shown_keys))

@@ -411,7 +411,7 @@ def _draw_references(
         )
         entries.append((band, "floor: earned without memory"))
     for number, line in enumerate(line for line in content.lines if line.reference):
-        style: dict[str, Any] = {
+        style = {
             "color": _GREY,
             "linestyle": _DASHES[number % 4],
             "linewidth": 0.9,
@@ -488,7 +488,7 @@ def _draw_line(
             [spot.score - spot.low for spot in wide],
             [spot.high - spot.score for spot in wide],
         ]
-        bar: dict[str, Any] = {
+        bar = {
             "linewidth": _scaled_points(0.9),
             "capsize": _scaled_points(2),
             "zorder": 3.5,
@@ -518,7 +518,7 @@ def _shade_band(
     x = [ends[0], *(x_by_span[span] for span in edge), ends[1]]
     levels = [levels[0], *levels, levels[-1]]
     axes.plot(x, levels, color=_GREY, linewidth=0.7, zorder=1.5)
-    look: dict[str, Any] = {
+    look = {
         "facecolor": _PALE,
         "edgecolor": "#B8B8B8",
         "linewidth": 0,
@@ -667,7 +667,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
             [mark.start for mark in marks], [mark.lane for mark in marks], **style
         )
 
-    marks: list[ExchangeMark] = []
+    marks = []
     questions: dict[str, list[ExchangeMark]] = {}
     for mark in content.marks:
         if mark.kind == "question":
@@ -678,7 +678,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     told_dots = dots(
         marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said"
     )
-    entries: list[tuple[Any, str]] = [(told_dots, "said")]
+    entries = [(told_dots, "said")]
     kinds = {
         "full marks": "o",
         "partial credit": "D",
@@ -689,7 +689,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     for name, marker in kinds.items():
         asked = questions.get(name)
         if asked:
-            look: dict[str, Any] = {
+            look = {
                 "s": size * 1.4,
                 "c": [_score_colour(content.lanes[mark.lane][1]) for mark in asked],
                 "edgecolors": _INK,
