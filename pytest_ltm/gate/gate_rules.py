@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -24,8 +24,7 @@ from pytest_ltm.figures.statistics.totals import (
     total_score,
 )
 
-if TYPE_CHECKING:
-    Rows = Sequence[ScenarioResult]
+Rows: TypeAlias = Sequence[ScenarioResult]
 
 
 Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]

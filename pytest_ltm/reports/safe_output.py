@@ -7,13 +7,14 @@ import gc
 import os
 import re
 import sys
+import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -31,10 +32,7 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 
-if TYPE_CHECKING:
-    import warnings
-
-    AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
+AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
 # Columns by which a shortened line is longer where `...` replaces one sign.

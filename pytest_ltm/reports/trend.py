@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -31,9 +31,7 @@ from pytest_ltm.figures.text import (
 )
 from pytest_ltm.gate.plan_facts import PlanFacts, unequal_plans
 from pytest_ltm.gate.sides import side_of_run
-
-if TYPE_CHECKING:
-    from pytest_ltm.reports.history import HistoricalScore, Past
+from pytest_ltm.reports.history import HistoricalScore, Past
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):

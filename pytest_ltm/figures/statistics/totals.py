@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
 from statistics import median
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -22,9 +22,8 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.figures.statistics.counts import pass_at_k, pass_hat_k
 
-if TYPE_CHECKING:
-    Key = TypeVar("Key")
-    Part = TypeVar("Part")
+Key = TypeVar("Key")
+Part = TypeVar("Part")
 
 
 # The paper's number of draws of one example per scenario (Castillo-Bolado et al.,

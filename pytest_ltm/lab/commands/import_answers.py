@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -42,6 +42,7 @@ from pytest_ltm.commands.arguments import (
     new_run_folder,
 )
 from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.counts import cohen_kappa
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.answer_rows import PublishedAnswer, read_published_answers
@@ -56,10 +57,6 @@ from pytest_ltm.lab.published_results import (
     safe_label,
 )
 from pytest_ltm.language.rulings.gold import Ruling
-
-if TYPE_CHECKING:
-    from pytest_ltm.figures.run_loading import LoadedRun
-
 
 # --- The rules' rulings.
 

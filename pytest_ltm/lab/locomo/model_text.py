@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from functools import partial
 from itertools import chain
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -41,9 +41,10 @@ from pytest_ltm.lab.locomo.dialogue import Size, conversation_record, question_r
 from pytest_ltm.lab.locomo.world import Outline, load_texts, session_outlines
 from pytest_ltm.language.dates import MONTHS
 
-if TYPE_CHECKING:
-    _Turn = Mapping[str, Any]
-    Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
+# A turn, a question, a persona or a conversation, as in the file.
+Record: TypeAlias = dict[str, Any]
+Turn: TypeAlias = Mapping[str, Any]
+Writes: TypeAlias = "Callable[[SessionContext, Model], list[Record]]"
 
 
 # --- The inputs of a session.
@@ -69,7 +70,7 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     """Each speaker's observations so far, newest last."""
     turns: int
 
-    def turn(self, place: int, text: str, photo: str) -> dict[str, Any]:
+    def turn(self, place: int, text: str, photo: str) -> Record:
         """Return the record of a turn; places count from 0."""
         caption = {"blip_caption": photo} if photo else {}
         return {
@@ -140,7 +141,7 @@ class Reflection(Struct):
     """Facts about the other one."""
 
 
-def check_persona(value: Any) -> dict[str, Any]:
+def check_persona(value: Any) -> Record:
     """Return a valid persona."""
     read_as(value, PersonaForm)
     return dict(value)
@@ -172,7 +173,7 @@ def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> Non
     require(len(ids) == len(events), "two events have the same id.")
 
 
-def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
+def check_turns(value: Any, scene: SessionContext) -> list[Record]:
     """Return the turns of a session with their ids; speakers must alternate."""
     written_turns = read_as(value, list[WrittenTurn])
     count = scene.turns
@@ -191,7 +192,7 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     return turns
 
 
-def check_reflection(value: Any, turns: Sequence[dict[str, Any]]) -> Reflection:
+def check_reflection(value: Any, turns: Sequence[Record]) -> Reflection:
     """Return a speaker's reflection; each observation must cite an existing turn."""
     reflection = read_as(value, Reflection)
     ids = {turn["dia_id"] for turn in turns}
@@ -206,7 +207,7 @@ def check_reflection(value: Any, turns: Sequence[dict[str, Any]]) -> Reflection:
 # --- A session turn by turn.
 
 
-def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
+def by_turns(scene: SessionContext, model: Model) -> list[Record]:
     """Return the turns of a session, each requested from the model in the role of its speaker."""
     # one photo or two, neither in the greeting nor in the farewell
     rng = Random(f"photos {scene.order} {scene.when}")
@@ -214,7 +215,7 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     photos = rng.sample(
         able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))
     )
-    turns: list[dict[str, Any]] = []
+    turns: list[Record] = []
     templates = load_texts("prompts")
     for place in range(scene.turns):
         speaker = scene.order[place % 2]
@@ -262,7 +263,7 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
 
 
 def _read_turn(
-    value: Any, *, shares: bool, former_photo: str, earlier: Sequence[_Turn]
+    value: Any, *, shares: bool, former_photo: str, earlier: Sequence[Turn]
 ) -> tuple[str, str]:
     """Return the utterance and a shared photo's caption; ValueError for an impossible next turn."""
     utterance = read_as(value, Utterance)
@@ -306,7 +307,7 @@ class WrittenQuestion(Struct):
 
 def question_fault(
     question: Any,
-    turns: Mapping[str, _Turn],
+    turns: Mapping[str, Turn],
     speakers: Sequence[str],
     asked_questions: Collection[str],
 ) -> str:
@@ -329,7 +330,7 @@ def question_fault(
 def _content_fault(  # noqa: PLR0911 - one rule, one line
     category: Category,
     question: WrittenQuestion,
-    turns: Mapping[str, _Turn],
+    turns: Mapping[str, Turn],
     speakers: Sequence[str],
 ) -> str:
     answer = question.answer
@@ -360,8 +361,8 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
 
 def _adversarial_fault(
     asked_about: Sequence[str],
-    cited: Sequence[_Turn],
-    answering: Mapping[str, _Turn],
+    cited: Sequence[Turn],
+    answering: Mapping[str, Turn],
 ) -> str:
     # the person asked about must not have said so themselves
     cited_speakers = {turn["speaker"] for turn in cited}
@@ -373,7 +374,7 @@ def _adversarial_fault(
     return ""
 
 
-def _all_said(turn: _Turn) -> str:
+def _all_said(turn: Turn) -> str:
     return f"{turn['text']} {turn.get('blip_caption', '')}"
 
 
@@ -394,16 +395,16 @@ class _Draft(Struct):
     """The conversation so far."""
 
     speakers: tuple[str, str]
-    personas: dict[str, Any] = {}
+    personas: Record = {}
     events: dict[str, list[WrittenEvent]] = {}
-    sessions: list[list[dict[str, Any]]] = []
+    sessions: list[list[Record]] = []
     reflections: list[dict[str, Reflection]] = []
     """Those on each session, by speaker."""
-    questions: list[dict[str, Any]] = []
+    questions: list[Record] = []
     dropped: int = 0
 
     @property
-    def turns(self) -> dict[str, dict[str, Any]]:
+    def turns(self) -> dict[str, Record]:
         """All turns by id."""
         turns = chain.from_iterable(self.sessions)
         return {turn["dia_id"]: turn for turn in turns}
@@ -437,8 +438,8 @@ def write_with_model(
     *,
     personas: Sequence[Mapping[str, Any]] = (),
     graph: Mapping[str, Any] | None = None,
-    keep_graph: Callable[[dict[str, Any]], None] = lambda _: None,
-) -> dict[str, Any]:
+    keep_graph: Callable[[Record], None] = lambda _: None,
+) -> Record:
     """Return the record of a new conversation with sessions made by `writes`; `tell` reports drops.
 
     `personas`: two with names, in place of invented ones; `graph`: the events of an earlier attempt, possibly edited;
@@ -504,12 +505,12 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
 # from it.
 
 
-def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
+def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> Record:
     """Return the graph as JSON values; event ids are prefixed with the speaker to be unique."""
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
-            fields: dict[str, Any] = {
+            fields: Record = {
                 "id": f"{speaker}/{event.id}",
                 "who": speaker,
                 "on": event.date.isoformat(),
@@ -542,7 +543,7 @@ class EventGraph(Struct):
 
     speakers: tuple[str, str]
     events: list[GraphEvent]
-    personas: dict[str, Any] = {}
+    personas: Record = {}
 
 
 def _use_graph(draft: _Draft, plan: list[Outline], graph: EventGraph) -> None:
@@ -658,7 +659,7 @@ def _listed_facts(
     return lines
 
 
-def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
+def at_once(scene: SessionContext, model: Model) -> list[Record]:
     """Return the turns of a session that the model wrote in one answer."""
     memory = {}
     for speaker in scene.order:
@@ -702,7 +703,7 @@ def _events_since(
     return news
 
 
-def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
+def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> Record:
     """Return the record of the conversation, without questions that later turns made answerable."""
     qa = []
     for question in draft.questions:
@@ -751,7 +752,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of a conversation in a loadable file, with their places."""
     conversation = record["conversation"]
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
-    turns: dict[str, _Turn] = {}
+    turns: dict[str, Turn] = {}
     former = None
     for number in _session_numbers(conversation):
         moment = read_date(conversation.get(f"session_{number}_date_time", ""))
@@ -776,7 +777,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _faults_of_turns(
-    turns: Sequence[_Turn], session: int, speakers: Sequence[str]
+    turns: Sequence[Turn], session: int, speakers: Sequence[str]
 ) -> Iterator[str]:
     previous = ""
     for number, turn in enumerate(turns, start=1):

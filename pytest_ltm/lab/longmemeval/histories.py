@@ -30,11 +30,14 @@ from pytest_ltm.lab.longmemeval.needles import Mentions
 from pytest_ltm.lab.longmemeval.session_text import (
     LEAST,
     SESSION_TOKENS,
+    Count,
     load_themes,
     theme_of,
     write_session,
 )
 
+# The turns of a session, as in the file.
+Turns: TypeAlias = "list[dict[str, Any]]"
 # The fields that are copied into a compiled record.
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")
 
@@ -46,7 +49,7 @@ class Evidence(Struct, frozen=True):
     when: str
     """As written in the file."""
     moment: datetime
-    turns: list[dict[str, Any]]
+    turns: Turns
     """As in the file."""
 
 
@@ -71,7 +74,7 @@ class NeedleRecord(Struct, frozen=True):
         return user_text(self.turns)
 
     @property
-    def turns(self) -> list[dict[str, Any]]:
+    def turns(self) -> Turns:
         """The turns of the evidence."""
         return list(chain.from_iterable(session.turns for session in self.evidence))
 
@@ -149,7 +152,7 @@ class Corpus:
         self._item = lru_cache(maxsize=_IN_MEMORY)(self._read_sessions)
         self._item(0)  # reports an invalid file at once
 
-    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, Turns]]:
         """Yield every session once, with its id, in random order, alternating between records."""
         order = rng.sample(range(len(self._slices)), len(self._slices))
         turn = 0
@@ -162,7 +165,7 @@ class Corpus:
                 yield sessions[(turn + place) % len(sessions)]
             turn += 1
 
-    def _read_sessions(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
+    def _read_sessions(self, place: int) -> list[tuple[str, Turns]]:
         """Return the sessions of an entry with their ids: a record, a list of turns, or an object with one."""
         raw = part_of(self.path, *self._slices[place])
         try:
@@ -193,7 +196,7 @@ class Corpus:
 
     def _record_sessions(
         self, fields: Mapping[str, Field], name: str
-    ) -> list[tuple[str, list[dict[str, Any]]]]:
+    ) -> list[tuple[str, Turns]]:
         sessions = fields["haystack_sessions"].items("sessions")
         names = []
         if "haystack_session_ids" in fields:
@@ -213,7 +216,7 @@ class Corpus:
         return rows
 
 
-def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
+def _unmarked_turns(session: Field) -> Turns:
     """Return a session's turns without marks: they are not evidence for another question."""
     turns = map(read_turn, session.items("turns"))
     return [{"role": turn.role, "content": turn.content} for turn in turns]
@@ -271,7 +274,7 @@ def compile_history(
     fillers: Fillers,
     *,
     seed: int,
-    count: Callable[[str], int],
+    count: Count,
     sessions: int | None = None,
     tokens: int | None = None,
 ) -> dict[str, Any]:
@@ -333,7 +336,7 @@ def _require_room(record: NeedleRecord, room: int, amount: str, alone: str) -> N
 
 
 def _fill_tokens(
-    record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
+    record: NeedleRecord, supply: Supply, tokens: int, count: Count
 ) -> list[FillerSession]:
     evidence = sum(count(turn["content"]) for turn in record.turns)
     room = tokens - evidence
@@ -398,7 +401,7 @@ class FillerSession(Struct, frozen=True):
     """One filler session."""
 
     id: str
-    turns: list[dict[str, Any]]
+    turns: Turns
     tokens: int
 
 
@@ -413,7 +416,7 @@ Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
 class GeneratedFillers(Struct, frozen=True):
     """Endless task-oriented sessions in which the user mentions other things, as in the published mixture."""
 
-    count: Callable[[str], int]
+    count: Count
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return fillers that are not about anything in the question or its evidence."""
@@ -450,7 +453,7 @@ class MixedFillers(Struct, frozen=True):
     needles: Corpus
     """The needles' own file: the evidence of its other questions."""
     chats: Sequence[Corpus]
-    count: Callable[[str], int]
+    count: Count
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return the fillers of one question, reproducibly by seed, without repetition or clashes."""

@@ -18,6 +18,7 @@ from pytest_ltm.lab.longmemeval.session_text import (
     WORDS,
     Aside,
     Attribute,
+    Count,
     Happening,
     ItemSeries,
     Made,
@@ -635,17 +636,13 @@ _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
 # sessions.
 
 
-def generate_records(
-    count: int, seed: int, counts: Callable[[str], int]
-) -> Iterator[dict[str, Any]]:
+def generate_records(count: int, seed: int, counts: Count) -> Iterator[dict[str, Any]]:
     """Yield `count` records with nothing but their evidence; a smaller count yields a prefix."""
     for number, needle in enumerate(generate_needles(count, seed)):
         yield needle_record(needle, f"{seed} {number}", counts)
 
 
-def needle_record(
-    needle: Needle, seed: str, counts: Callable[[str], int]
-) -> dict[str, Any]:
+def needle_record(needle: Needle, seed: str, counts: Count) -> dict[str, Any]:
     """Return the record of a question; `seed` decides its id and its sessions' other contents."""
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)

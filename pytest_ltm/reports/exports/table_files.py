@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm.api.storage import (
     csv_cell,
@@ -23,14 +23,11 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.markdown import markdown_table
+from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.text import NOTHING
+from pytest_ltm.reports.exports.loaded import Results, ResultTable
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 from pytest_ltm.reports.exports.result_rows import TABLES, PlacedRow
-
-if TYPE_CHECKING:
-    from pytest_ltm.figures.run_loading import LoadedRun
-    from pytest_ltm.reports.exports.loaded import Results, ResultTable
-
 
 CITATION = """\
 @software{{pytest_ltm,

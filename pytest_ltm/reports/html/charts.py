@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pytest_ltm.api.journal import Curve, Section
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_dollars, score_text
 from pytest_ltm.reports.agent_sentences import (
@@ -14,11 +15,7 @@ from pytest_ltm.reports.agent_sentences import (
     largest_span_label,
     rank_sides,
 )
-
-if TYPE_CHECKING:
-    from pytest_ltm.api.journal import Curve, Section
-    from pytest_ltm.reports.html.report_data import Material, ResultSeries
-
+from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 # Agents with a colour in the style sheet: the best at the largest memory span. All
 # others are thin and grey.

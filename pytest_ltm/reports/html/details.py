@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_ltm.api.journal import (
     ConversationRecord,
@@ -22,10 +22,7 @@ from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_distance, text_of, verdict_text
 from pytest_ltm.reports.failure import distance_text
 from pytest_ltm.reports.html.charts import shade_class
-
-if TYPE_CHECKING:
-    from pytest_ltm.reports.html.report_data import ExampleEntry
-
+from pytest_ltm.reports.html.report_data import ExampleEntry
 
 NO_EXCHANGES = (
     "It has a score, but the journal has none of its exchanges: they are missing here."

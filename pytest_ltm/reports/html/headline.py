@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_ltm.api.journal import at_span, span_place
 from pytest_ltm.api.storage import first_and_rest, join_words, pluralize
@@ -25,9 +25,7 @@ from pytest_ltm.reports.agent_sentences import (
     largest_span_label,
     rows_without_span,
 )
-
-if TYPE_CHECKING:
-    from pytest_ltm.reports.html.report_data import Material, ResultSeries
+from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 
 class SeriesDifference(NamedTuple):

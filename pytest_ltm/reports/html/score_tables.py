@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ltm.api.journal import ConversationRecord
 from pytest_ltm.api.storage import pluralize
@@ -14,10 +14,7 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by, mean_or_n
 from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.reports.agent_sentences import agents_under_test, forgotten_scenarios
 from pytest_ltm.reports.html.charts import NONE, Shaded, shade_class
-
-if TYPE_CHECKING:
-    from pytest_ltm.reports.html.report_data import ExampleEntry, Material, ResultSeries
-
+from pytest_ltm.reports.html.report_data import ExampleEntry, Material, ResultSeries
 
 # The boundaries between classes of gaps, in tokens.
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
