@@ -751,12 +751,13 @@ class LiveServer:
         with suppress(OSError):
             # its stderr would run into the dots; Ctrl-C is meant for the run, which
             # ends the server
-            pipes: Any = {
-                "stdin": subprocess.PIPE,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.STDOUT,
-            }
-            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
             stdout = self._process.stdout
             chunks = list[bytes]()
             reader = Thread(
