@@ -29,6 +29,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.commands.arguments import (
     RUN,
+    add_file,
     add_flags,
     add_option,
     add_output,
@@ -49,7 +50,7 @@ from pytest_ltm.language.rulings.gold import Ruling
 def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, the file of questions, and the judge."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
-    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
+    add_file(parser, rows)
     add_option(
         parser,
         "--data",

@@ -31,7 +31,7 @@ from pytest_ltm.api.storage import (
     pluralize,
     read_regular,
 )
-from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
+from pytest_ltm.commands.arguments import RUN, add_ltm_dir, add_new_run, new_run_folder
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import agent_paces, group_by
 from pytest_ltm.records import amendments as _amendments
@@ -57,13 +57,7 @@ MAX_LISTED_DIFFERENCES = 5
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs and the new one."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="RUN",
-        help="the new run: a folder, or a run ID",
-    )
+    add_new_run(parser, "the new run: a folder, or a run ID", required=True)
     add_ltm_dir(parser)
 
 

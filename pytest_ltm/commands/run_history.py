@@ -32,8 +32,10 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_filters,
+    add_flags,
     add_json,
     add_ltm_dir,
+    add_option,
     add_since,
 )
 from pytest_ltm.commands.run_diagnosis import is_resumable
@@ -67,9 +69,7 @@ def add_list_arguments(parser: ArgumentParser) -> None:
         metavar="FOLDER",
         help=folder,
     )
-    parser.add_argument(
-        "--agent", default="", metavar="LABEL", help="only runs with this agent"
-    )
+    add_option(parser, "--agent", "LABEL", "only runs with this agent")
     add_since(parser)
     add_json(parser)
 
@@ -249,8 +249,10 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
         parser, agents="(repeatable; default: those under test, without bundled ones)"
     )
     add_since(parser)
-    all_help = "list every result, not just the last 30 of each of the last 5 plans"
-    parser.add_argument("--all", action="store_true", help=all_help)
+    add_flags(
+        parser,
+        all="list every result, not just the last 30 of each of the last 5 plans",
+    )
     add_json(parser)
     add_baselines(parser)
     add_ltm_dir(parser)

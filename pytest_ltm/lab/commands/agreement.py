@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pytest_ltm import evaluators
 from pytest_ltm.api.model import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm.api.storage import DatasetError, lazy_pattern
-from pytest_ltm.commands.arguments import add_flags, add_json
+from pytest_ltm.commands.arguments import add_file, add_flags, add_json
 from pytest_ltm.datasets.published import LEG
 from pytest_ltm.datasets.rows import read_json_rows
 
@@ -37,7 +37,7 @@ _SAME = 1e-6  # published scores are rounded
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file, the rules and the format."""
     file = "published results, one JSON object per line (.jsonl or .jsonl.gz)"
-    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    add_file(parser, file)
     rules = "the rules to score by (default: current)"
     parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)
     add_flags(parser, list="print every row that is scored otherwise, then the table")

@@ -11,25 +11,25 @@ from statistics import fmean, median
 
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import DatasetError, pluralize
+from pytest_ltm.commands.arguments import add_files
 from pytest_ltm.datasets.locomo.samples import Category, Sample, load_locomo
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     iter_record_slices,
     part_of,
 )
-from pytest_ltm.figures.text import columns_of
+from pytest_ltm.figures.text import NOTHING, columns_of
 
 # The tokenizer of both papers.
 TOKENIZER = "cl100k_base"
-NOTHING = "-"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the files."""
-    files = (
-        "files of LoCoMo's or LongMemEval's format, or folders of LoCoMo conversations"
+    add_files(
+        parser,
+        "files of LoCoMo's or LongMemEval's format, or folders of LoCoMo conversations",
     )
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
 
 
 def show_dataset_stats(arguments: Namespace) -> int:

@@ -35,9 +35,11 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.commands.arguments import (
+    add_files,
     add_flags,
     add_json,
     add_ltm_dir,
+    add_new_run,
     add_option,
     new_run_folder,
 )
@@ -96,12 +98,12 @@ class RuledAnswer(Struct, frozen=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the files, their data set, and the new run."""
     files = "answers with their questions: JSON or JSON lines, also as .gz"
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
+    add_files(parser, files)
     data = "the data set with the questions, for rows without question, expected answer or category"
     add_option(parser, "--data", "FILE", data, None, type=Path)
     add_option(parser, "--agent", "LABEL", "the name of the system that answered")
     output = "the run to write; without it, only counts are printed"
-    parser.add_argument("-o", "--output", metavar="RUN", help=output)
+    add_new_run(parser, output)
     add_flags(parser, list="print each answer that rules and judge decide differently")
     add_json(parser, "print JSON: verdict, F1 and grade of each row, and their means")
     add_ltm_dir(parser)

@@ -20,7 +20,7 @@ from pytest_ltm.api.storage import (
     pluralize,
     write_output,
 )
-from pytest_ltm.commands.arguments import add_flags, add_option, add_output
+from pytest_ltm.commands.arguments import add_file, add_flags, add_option, add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.rows import load_json
 from pytest_ltm.lab.author import AUTHORS, author_session
@@ -255,7 +255,7 @@ def _is_sample(item: Any) -> bool:
 
 def add_check_arguments(parser: ArgumentParser) -> None:
     """Add the file."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file")
+    add_file(parser, "a LoCoMo file")
 
 
 def check_locomo(arguments: Namespace) -> int:

@@ -22,7 +22,7 @@ from pytest_ltm.api.storage import (
     lazy_pattern,
     load_packaged_yaml,
 )
-from pytest_ltm.commands.arguments import add_flags, add_json
+from pytest_ltm.commands.arguments import add_file, add_flags, add_json
 from pytest_ltm.datasets.rows import read_json_rows, values_within
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
@@ -77,7 +77,7 @@ _SAME = 0.01
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file and the format."""
     file = "labelled replies, one JSON object per line (.jsonl or .jsonl.gz)"
-    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    add_file(parser, file)
     add_flags(
         parser,
         list="print every reply that is not scored as labelled, and every mutant that passes",
