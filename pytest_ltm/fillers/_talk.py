@@ -129,8 +129,8 @@ class TalkFiller:
 
         One text, or several up to `size` tokens; none if the first is too long.
         """
-        texts = list[str]()
-        sizes = list[int]()
+        texts = []
+        sizes = []
         tokens = 0
         while tokens < size:
             text = self._relay_text()
