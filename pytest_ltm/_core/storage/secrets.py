@@ -602,7 +602,8 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
     ),
 ]
 _SIGNS = list(dict.fromkeys(chain.from_iterable(signs for signs, *_ in _PATTERNS)))
-_BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
+_DASHED_SIGNS = [sign for sign in _SIGNS if sign.endswith("-")]
+_BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _DASHED_SIGNS)
 _SIGN_WORDS = [sign for sign in _SIGNS if not sign.endswith("-")]
 
 
@@ -612,11 +613,11 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
     `stand_in`: returns a different replacement; it must begin like HIDDEN, up to the
     bracket.
     """
-    folded = _fold_key(text)
-    if not _has_sign(folded):  # nearly every text
+    found_signs = _find_signs(text)
+    if not found_signs:  # nearly every text
         return text
     for signs, pattern, hide in _PATTERNS:
-        if any(map(folded.__contains__, signs)) and (
+        if not found_signs.isdisjoint(signs) and (
             pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
             text = pattern.sub(
@@ -650,21 +651,18 @@ def _may_be_named(text: str) -> bool:
 
 def may_have_credentials(text: str) -> bool:
     """Cheap pre-check: False means that the text surely contains no credential, escaped or not."""
-    return _has_sign(_fold_key(text))
+    return bool(_find_signs(text))
 
 
-def _has_sign(folded: str) -> bool:
-    return any(map(folded.__contains__, _SIGN_WORDS)) or _has_dashes(folded)
-
-
-def _has_dashes(folded: str) -> bool:
-    """Return whether one of the keys ending in a dash occurs; searching for each of them takes longer."""
-    return any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1])
-
-
-def _fold_key(text: str) -> str:
+def _find_signs(text: str) -> set[str]:
+    """Return the signs of credentials in a text."""
     # Every line of a journal contains "tokens".
-    return text.lower().replace("_", "-").replace("tokens", "")
+    folded = text.lower().replace("_", "-").replace("tokens", "")
+    signs = set(filter(folded.__contains__, _SIGN_WORDS))
+    # Searching for each of the keys ending in a dash takes longer.
+    if any(part.endswith(_BEFORE_DASH) for part in folded.split("-")[:-1]):
+        signs.update(filter(folded.__contains__, _DASHED_SIGNS))
+    return signs
 
 
 _SHORT = 1_000
