@@ -96,7 +96,7 @@ def _match_items(
     if len(expected) != len(actual):
         return OTHER
     unmatched = list(actual)
-    fits = []
+    fits: list[Sameness] = []
     for expected_item in expected:
         ranked = [compare(expected_item, item) for item in unmatched]
         best = _any(ranked)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -104,29 +104,6 @@ def _own_limit(limit: float | None) -> float | None:
     return None if can_interrupt() or runs_in_own_thread() else limit
 
 
-# The types of results; all others are JSON values.
-_RESULTS: Mapping[str, Any] = {
-    "reply": Reply,
-    "answer_alone": Reply,
-    "reply_with_images": Reply,
-    "compact": Reply,
-    "accept": Reply,
-    "save": bytes,
-    "usage": Usage,
-    "count_tokens": int,
-}
-
-
-class _RemoteMembers:
-    """The members of the agent in the process, each of which is a call."""
-
-    def __init__(self, call: Callable[..., Any]) -> None:
-        self._call = call
-
-    def __getattr__(self, name: str) -> Any:
-        return partial(self._call, name)
-
-
 class AgentApart(Apart):
     """Proxy for the agent of one conversation, with the agent's capabilities.
 
@@ -147,8 +124,7 @@ class AgentApart(Apart):
         limit = None
         if "LimitsMessages" in self._capabilities:
             limit = answer["max_message_tokens"]
-        members = _RemoteMembers(self._call)
-        grant_capabilities(self, self._capabilities, limit, wrapped=members)
+        grant_capabilities(self, self._capabilities, limit)
         if "Stateless" in self._capabilities:
             self.stateless = True
 
@@ -175,28 +151,68 @@ class AgentApart(Apart):
             if process is not None:
                 process.close()
 
-    # --- capabilities, if it has them: the members that do more than call the agent's
+    # --- capabilities, if it has them
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        reply: Reply = self._call("reply", message, user=user)
-        return reply
+        return convert(self._call("reply", message, user=user), Reply)
 
     def _reply_with_tools(
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
         offered = Tools() if tools is None else tools
-        reply: Reply = self._call("reply", message, user=user, tools=offered)
-        return reply
+        return convert(self._call("reply", message, user=user, tools=offered), Reply)
+
+    def _answer_alone(self, message: str) -> Reply:
+        return convert(self._call("answer_alone", message), Reply)
+
+    def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
+        return convert(self._call("reply_with_images", message, images), Reply)
 
     def _begin_session(self, user: str) -> None:
         """Do nothing: the session begins when the agent is created."""
 
+    def _compact(self) -> Reply:
+        return convert(self._call("compact"), Reply)
+
+    def _reset(self) -> None:
+        self._call("reset")
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
+        return convert(self._call("accept", message, reply, user=user), Reply)
+
+    def _save(self) -> bytes:
+        return convert(self._call("save"), bytes)
+
+    def _load(self, state: bytes) -> None:
+        self._call("load", state)
+
+    def _tell_time(self, now: datetime) -> None:
+        self._call("tell_time", now)
+
+    def _usage(self) -> Usage:
+        return convert(self._call("usage"), Usage)
+
+    def _count_tokens(self, text: str) -> int:
+        return convert(self._call("count_tokens", text), int)
+
     def _configuration(self) -> Mapping[str, Any]:
         return self._configured
+
+    def _retrieved(self) -> Any:
+        return self._call("retrieved")
+
+    def _in_context(self) -> Any:
+        return self._call("in_context")
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         rows = self._call("written")
         return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
+
+    def _settle(self) -> None:
+        self._call("settle")
+
+    def _delete(self, record: str) -> None:
+        self._call("delete", record)
 
     # --- the process
 
@@ -227,7 +243,7 @@ class AgentApart(Apart):
         user: str = "",
         tools: Tools | None = None,
     ) -> Any:
-        """Return the result of a method of the agent; a process out of step is ended.
+        """Return the result of a method of the agent, as JSON values; a process out of step is ended.
 
         `tools`: the tools that the agent may call before it returns.
         """
@@ -244,7 +260,7 @@ class AgentApart(Apart):
         while tools is not None and "tool" in answer:
             answer = self._exchange(_call_tool(tools, answer["tool"]))
         if "error" not in answer:
-            return convert(answer["result"], _RESULTS.get(method, Any))
+            return answer["result"]
         raised = _remote_cause(answer)
         fault_fields = answer["fault"]
         if not fault_fields:

@@ -337,9 +337,16 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
 # --- The stand-in agent of a dry run: the embedded reader, with replies as long as
 # those of chat models usually are.
 
-# Tokens of a reply to a question and to any other message; filler that asks for a list
-# gets the list.
-_ANSWER, _ACKNOWLEDGEMENT = 45, 25
+# Tokens of a reply by the kind of its message; filler that asks for a list gets the
+# list.
+TYPICAL = {
+    "say": 25,
+    "ask": 45,
+    "opening": 25,
+    "reset": 25,
+    "filler": 25,
+    "history": 25,
+}
 _MORE = " and that is all there is to say about it"
 
 
@@ -400,8 +407,7 @@ class CostSimulator:
             text = _stretch_reply(text, self._assumed)
         elif not self._brief:
             if answers is None:
-                length = _ANSWER if message.kind == "ask" else _ACKNOWLEDGEMENT
-                text = _stretch_reply(text, length)
+                text = _stretch_reply(text, TYPICAL[message.kind])
             else:
                 text = reply_of(answers)
         tokens = self._counter.count(text)

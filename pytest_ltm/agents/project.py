@@ -21,7 +21,7 @@ from pytest_ltm.agents.replying import (
     replies_by_default,
     words_of,
 )
-from pytest_ltm.api.storage import load_packaged_yaml, read_text
+from pytest_ltm.api.storage import read_text
 
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
@@ -193,8 +193,7 @@ class Project(Struct, frozen=True):
             names |= set(_KEY_NAME.findall(module.text))
             imported |= module.imported_packages() - self.own_packages
             imported |= set(_MODEL.findall(module.text))
-        keys = load_packaged_yaml(__file__, "library_keys.yml")
-        names |= {key for package, key in keys.items() if package in imported}
+        names |= {key for package, key in KEYS.items() if package in imported}
         return sorted(names)
 
     def candidates(self) -> list[Candidate]:
@@ -216,6 +215,21 @@ class Project(Struct, frozen=True):
             if not any(_is_part(candidate, of=user) for user in candidates):
                 complete.append(candidate)
         return sorted(complete, key=lambda candidate: candidate.strength)
+
+
+# The keys that libraries read by themselves.
+KEYS = {
+    "agents": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "cohere": "CO_API_KEY",
+    "google.genai": "GEMINI_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "langchain_anthropic": "ANTHROPIC_API_KEY",
+    "langchain_google_genai": "GOOGLE_API_KEY",
+    "langchain_openai": "OPENAI_API_KEY",
+    "mistralai": "MISTRAL_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
 
 
 def best_names(path: Path) -> list[str]:

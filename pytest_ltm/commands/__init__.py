@@ -376,7 +376,7 @@ def added_commands() -> dict[str, Command]:
     """Return the commands added by installed packages, by name."""
     from pytest_ltm.api.features import feature_hooks
 
-    added = {}
+    added: dict[str, Command] = {}
 
     def register(name: str, command: Command) -> None:
         if name in COMMANDS or name in FAMILIES or name in added:
@@ -448,7 +448,7 @@ def _names_beginning(first: str = "") -> list[str]:
 
 def _overview_parser(called: str) -> argparse.ArgumentParser:
     """Return the parser of a bare `ltm`, which lists all commands."""
-    lines = []
+    lines: list[str] = []
     for heading, commands in GROUPS.items():
         lines.append(f"{heading}:")
         if flat := [name for name in commands if name in _names_beginning()]:

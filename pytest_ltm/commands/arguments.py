@@ -34,16 +34,6 @@ def add_option(
     parser.add_argument(flag, metavar=metavar, default=default, help=text, **more)
 
 
-def add_file(parser: ArgumentParser, text: str) -> None:
-    """Add FILE: a path."""
-    parser.add_argument("file", type=Path, metavar="FILE", help=text)
-
-
-def add_files(parser: ArgumentParser, text: str, metavar: str = "FILE") -> None:
-    """Add one or more paths."""
-    parser.add_argument("files", type=Path, nargs="+", metavar=metavar, help=text)
-
-
 def add_own_agent(parser: ArgumentParser) -> None:
     """Add SPEC, which defaults to the project's only bot."""
     parser.add_argument(
@@ -146,11 +136,6 @@ def add_output(
         required=required,
         help=help_text,
     )
-
-
-def add_new_run(parser: ArgumentParser, text: str, *, required: bool = False) -> None:
-    """Add -o, --output: a run for `new_run_folder`."""
-    parser.add_argument("-o", "--output", metavar="RUN", required=required, help=text)
 
 
 def add_place(parser: ArgumentParser) -> None:

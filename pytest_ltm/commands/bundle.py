@@ -76,7 +76,7 @@ def eval_statements(
         )
         part = structs.replace(result, conversations=conversations)
         passed = decide_gate(part, [rule]).state == "passed"
-        samples = []
+        samples: list[dict[str, Any]] = []
         for row in part.scenarios:
             properties = dict(user_properties(row))
             samples.append({"id": row.nodeid, "outcome": row.outcome, **properties})
@@ -265,7 +265,7 @@ def _recorded_data(run: Path) -> str | None:
 
 def _published_files(run: Path) -> dict[str, bytes]:
     """Return the bytes of the files that a bundle keeps, by their names in the run."""
-    names = []
+    names: list[str] = []
     for path in run.rglob("*"):
         name = path.relative_to(run).as_posix()
         if _KEPT.fullmatch(name) and path.is_file() and not path.is_symlink():
@@ -349,7 +349,7 @@ class DataTexts:
             values = json.loads(text)
         except ValueError:
             values = list(map(json.loads, filter(str.strip, text.splitlines())))
-        lines = []
+        lines: list[str] = []
         for value in values_within(values):
             if isinstance(value, str):
                 lines.append(json.dumps(value, ensure_ascii=False)[1:-1])
@@ -375,7 +375,7 @@ class DataTexts:
     def cut(self, text: str) -> list[Any]:
         """Return a text as parts: its own text, and [position, length] for text in the data set."""
         source = self._text
-        parts = []
+        parts: list[Any] = []
         start = position = 0
         while position + _GRAM <= len(text):
             place = self._places.get(text[position : position + _GRAM])
@@ -402,7 +402,7 @@ class DataTexts:
 
     def join(self, parts: list[Any], size: int) -> str:
         """Return the original text of some parts; ValueError if it exceeds `size`, or if the parts are malformed."""
-        texts = []
+        texts: list[str] = []
         for part in parts:
             if isinstance(part, str):
                 text = part

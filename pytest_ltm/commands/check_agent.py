@@ -224,7 +224,7 @@ class _Visit:
 
     def _check_next_session(self, first: AgentCaller) -> None:
         """Ask another agent that has the first one's memory, as in a user's next session."""
-        state = None
+        state: bytes | None = None
         with TemporaryDirectory() as name:
             folder = Path(name)
             with self._conversation(folder) as earlier:
@@ -261,7 +261,7 @@ class _Visit:
     def _check_concurrency(self) -> None:
         """Hold two conversations at once, like --ltm-concurrency: some agents fail only then."""
         hub = Hub()
-        faults = []
+        faults: list[str] = []
 
         def talk(thread: OwnThread) -> None:
             try:
@@ -357,7 +357,7 @@ def _describe_source(source: AgentSource) -> str:
 
 def _misspelt_methods(agent: object) -> Iterator[str]:
     """Yield a sentence on each of the agent's methods with a name close to that of a capability's method."""
-    owners = {}
+    owners: dict[str, str] = {}
     for capability, protocol in CAPABILITIES.items():
         for name in protocol_members(protocol):
             owners[name] = capability

@@ -112,7 +112,7 @@ def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]
         makers = {}
         for spec in arguments.specs:
             makers[spec] = store_maker(find_agent(_as_store(spec), base=Path.cwd()))
-        rows = []
+        rows: list[CardRow] = []
         for spec, make in makers.items():
             rows.append(make_row(spec, make, arguments.seed, pace, model))
         return rows

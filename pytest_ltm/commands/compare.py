@@ -94,7 +94,7 @@ def compare_results(arguments: Namespace) -> int:
         *map(_rules.parse_change_rule, arguments.compare_fail),
         *map(_rules.parse_limit_rule, arguments.fail_under),
     ]
-    found = []
+    found: list[tuple[GateSide, str]] = []
     for text in (arguments.before, *arguments.after):
         found.append(find_side(text, arguments.baselines, arguments.ltm_dir))
     _print_discrepancies(found)
@@ -104,7 +104,7 @@ def compare_results(arguments: Namespace) -> int:
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
     allow_blind = arguments.compare_blind == "allow"
-    result = []
+    result: list[_Compared] = []
     for side, moved in zip(sides[1:], shared, strict=True):
         verdict = None
         if rules:
@@ -133,7 +133,7 @@ def compare_results(arguments: Namespace) -> int:
 def _print_discrepancies(sides: Iterable[tuple[GateSide, str]]) -> None:
     """Print where the scores of runs do not follow from their records."""
     # Two sides may be agents of one run.
-    sentences = {}
+    sentences: dict[Path, list[str]] = {}
     for side, path in sides:
         folder = Path(path if Path(path).exists() else path.rpartition(AGENT)[0])
         if folder.is_dir() and folder not in sentences:
@@ -146,7 +146,7 @@ def _print_discrepancies(sides: Iterable[tuple[GateSide, str]]) -> None:
 def _changes_of(sides: Sequence[GateSide], arguments: Namespace) -> list[Changes]:
     """Return the changes from the first side to each of the others."""
     baseline = one_agent(sides[0], how=WAYS.choose_agent)
-    changes = []
+    changes: list[Changes] = []
     for side in sides[1:]:
         moved = compare_sides(
             baseline,

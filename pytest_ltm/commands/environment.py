@@ -59,7 +59,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
     encodings = {name: _why_no_tokens(name) for name in ENCODINGS}
     unwritable = _why_unwritable(ltm_dir)
     latest = run_file.newest_first(ltm_dir)[:_MOST_RUNS]
-    notes = []
+    notes: list[str] = []
     for name, note in DISTRIBUTIONS["noted"].items():
         if installed_version(name):
             notes.append(f"{name}: {note}")
@@ -142,7 +142,7 @@ def _iter_problems(
 
 def environment_lines(environment: Environment, width: int) -> list[str]:
     """Return the packages and settings as lines for a terminal."""
-    packages = []
+    packages: list[str] = []
     for name, installed in environment.packages.items():
         packages.append(f"{name} {installed or 'missing'}")
     working = [name for name, works in environment.encodings.items() if works]

@@ -99,7 +99,7 @@ def _speech_lines(
     exchanges = _shown_exchanges(chat, full=full)
     if not exchanges:
         yield "The journal has none of its exchanges."
-    former = None
+    former: Exchange | None = None
     for exchange in exchanges:
         if former is not None and not full:
             transcript = chat.record.transcript
@@ -203,7 +203,7 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     )
     numbers = {question.number for question in result.questions}
     numbers |= {needle.number for needle in _all_needles(result)}
-    chosen = []
+    chosen: list[Exchange] = []
     for exchange in exchanges:
         if exchange.by == result.id or exchange.number in numbers:
             chosen.append(exchange)
@@ -274,7 +274,7 @@ def chat_json(chat: ExampleChat, *, full: bool) -> dict[str, Any]:
     """
     result = chat.result
     checks = [{"label": check.label, "state": check.state} for check in result.checks]
-    exchanges = []
+    exchanges: list[dict[str, Any]] = []
     for exchange in _shown_exchanges(chat, full=full):
         exchanges.append(_exchange_json(chat, exchange, full=full))
     return {
@@ -308,7 +308,7 @@ def _exchange_json(
 ) -> dict[str, Any]:
     longest = None if full else LONGEST
     record = chat.record
-    entry = {
+    entry: dict[str, Any] = {
         "number": exchange.number,
         "kind": _exchange_kind(chat.result, exchange),
         "by": exchange.by,

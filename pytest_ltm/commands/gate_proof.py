@@ -117,7 +117,7 @@ class GateProof:
     def is_hopeless(self) -> bool:
         """Return whether the baseline is no better than guessing, so that no cut can lower it."""
         result = load_baseline(self.baseline).result
-        tests = list(map(guessing_test, result_columns(result)))
+        tests = [guessing_test(column) for column in result_columns(result)]
         return all(test.lead <= 0 for test in tests)
 
     def turns_red(self, setting: Setting) -> tuple[bool, str]:

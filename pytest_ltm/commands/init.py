@@ -288,7 +288,7 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
             keys=project.key_names(),
             requires=_requirement_of(found.framework),
         )
-    bots = []
+    bots: list[tuple[str, str]] = []
     for candidate in project.candidates():
         if candidate.framework == arguments.library:
             bots.append((candidate.module, candidate.name))
@@ -301,7 +301,7 @@ def _refuse_stand_in(folder: Path, spec: str) -> None:
     text = spec
     if AGENT in spec and adapter.is_file():
         text += read_text(adapter, errors="replace")
-    stand_ins = set()
+    stand_ins: set[str] = set()
     for stub in TEMPLATE_FILES["stubs"].values():
         stand_ins.update(stub["files"].values())
     for framework in load_frameworks().values():
@@ -403,7 +403,7 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
     def mentioned(subject: dict[str, Any]) -> list[str]:
         subject_words = set(subject["words"])
-        hits = []
+        hits: list[str] = []
         for word in words:
             if word in subject_words or word.removesuffix("s") in subject_words:
                 hits.append(word)
@@ -421,7 +421,7 @@ def _read_top(path: Path) -> str:
     if path.suffix == ".toml":
         pattern = re.compile(r"\s*(description|keywords)\s*=")
         return " ".join(filter(pattern.match, lines))
-    prose = []
+    prose: list[str] = []
     for line in lines:
         if line.strip() and not line.startswith(("[!", "<")):
             prose.append(line)

@@ -42,7 +42,7 @@ class JournalCheck:
 
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or their damage and inconsistencies; return 1 for any."""
-    checks = list(map(check_journal, _journal_paths(run)))
+    checks = [check_journal(path) for path in _journal_paths(run)]
     differences = _find_differences(run, has_journals=bool(checks))
     if as_json:
         text = _checks_json(run, checks, differences)
@@ -57,7 +57,7 @@ def check_journal(path: Path) -> JournalCheck:
     """Return a journal's damage and last checksum."""
     data = read_regular(path)
     damages = list(islice(find_damages(data), _MOST_DAMAGES + 1))
-    problems = []
+    problems: list[str] = []
     for damage in damages[:_MOST_DAMAGES]:
         problems.append(f"{path}, line {damage.line}: {damage.what}")
     if len(damages) > _MOST_DAMAGES:
@@ -78,7 +78,7 @@ def _find_differences(run: Path, *, has_journals: bool) -> list[str]:
     except LtmError as error:
         # A run that has just begun has journals and no results.
         return [] if has_journals else [str(error)]
-    differences = []
+    differences: list[str] = []
     for discrepancy in discrepancies:
         if not discrepancy.unfinished and not discrepancy.line:
             differences.append(f"{run / discrepancy.place}: {discrepancy.what}")
@@ -86,7 +86,7 @@ def _find_differences(run: Path, *, has_journals: bool) -> list[str]:
 
 
 def _checks_json(run: Path, checks: list[JournalCheck], differences: list[str]) -> str:
-    entries = list(map(asdict, checks))
+    entries = [asdict(check) for check in checks]
     if differences:
         of_folder = JournalCheck(
             file=str(run), lines=0, torn=0, head="", problems=tuple(differences)

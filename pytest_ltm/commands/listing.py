@@ -82,7 +82,7 @@ def list_scenarios() -> Iterator[str]:
             if mark.name == "ltm":
                 # the nearest comes first, and takes precedence
                 values = mark.kwargs | values
-        facts = []
+        facts: list[str] = []
         for key in ("skills", "version"):
             if values.get(key):
                 facts.append(f"{key} {values[key]}")

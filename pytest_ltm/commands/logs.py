@@ -24,13 +24,7 @@ from pytest_ltm.api.storage import (
     read_regular,
     write_whole,
 )
-from pytest_ltm.commands.arguments import (
-    add_file,
-    add_files,
-    add_flags,
-    add_option,
-    add_output,
-)
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets.converters.chats import read_chats
 from pytest_ltm.datasets.converters.messages import Splitting
 from pytest_ltm.datasets.converters.shapes import LAYOUTS
@@ -55,7 +49,7 @@ _NEW = "the file to write; an existing one is not overwritten"
 
 def add_check_arguments(parser: ArgumentParser) -> None:
     """Add the file."""
-    add_file(parser, _FILE)
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
 
 
 def check_logs(arguments: Namespace) -> int:
@@ -107,7 +101,7 @@ def _list_sessions(file: LogsFile) -> list[SessionOffset]:
 
 def add_redact_arguments(parser: ArgumentParser) -> None:
     """Add the files, and the lists of names."""
-    add_file(parser, _FILE)
+    parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
     add_output(parser, "FILE", _NEW, required=True)
     names = "names, one per line; those in lower case match in any case (repeatable)"
     add_option(parser, "--names", "FILE", names, [], type=Path)
@@ -127,7 +121,7 @@ def redact_logs(arguments: Namespace) -> int:
     file.check()
     names = list(chain.from_iterable(map(names_in, arguments.names)))
     if not arguments.keep_speakers:
-        speakers = set()
+        speakers: set[str] = set()
         for row in _iter_rows(file.path):
             for turn in row.get("turns", ()):
                 if "name" in turn:
@@ -195,7 +189,13 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "kind", metavar="KIND", choices=kinds, help=f"{text}. One of {', '.join(kinds)}"
     )
-    add_files(parser, "files or folders; of chats also the zip")
+    parser.add_argument(
+        "files",
+        type=Path,
+        metavar="FILE",
+        nargs="+",
+        help="files or folders; of chats also the zip",
+    )
     add_output(parser, "FILE", _NEW, required=True)
     add_option(
         parser, "--gap", "TIME", "the silence that ends a session (default: 4h)", "4h"

@@ -29,7 +29,6 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.commands.arguments import (
     RUN,
-    add_file,
     add_flags,
     add_option,
     add_output,
@@ -50,7 +49,7 @@ from pytest_ltm.language.rulings.gold import Ruling
 def add_score_arguments(parser: ArgumentParser) -> None:
     """Add the file of answers, the file of questions, and the judge."""
     rows = f"JSON lines (or .gz) with {', '.join(COMPLETE)}; with --data question_id and hypothesis"
-    add_file(parser, rows)
+    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
     add_option(
         parser,
         "--data",
@@ -82,8 +81,8 @@ def score_longmemeval(arguments: Namespace) -> int:
         raise DatasetError(f"{arguments.file}: holds no rows")
     ruled = _judge_answers(answers, arguments)
     right = {"yes": True, "no": False, "unscored": None}
-    rows = []
-    verdicts = []
+    rows: list[dict[str, Any]] = []
+    verdicts: list[evaluation.QuestionVerdict] = []
     for answer, ruling in ruled:
         row = {
             "question_id": answer.question_id,
@@ -119,7 +118,7 @@ def score_longmemeval(arguments: Namespace) -> int:
 def _judge_answers(
     answered: Sequence[Answered], arguments: Namespace
 ) -> list[tuple[Answered, Ruling]]:
-    ruled = []
+    ruled: list[tuple[Answered, Ruling]] = []
     if arguments.labels:
         if silent := next(
             (answer for answer in answered if answer.label is None), None
@@ -444,7 +443,7 @@ def _print_means(means: Mapping[str, float], questions: int) -> None:
 
 def _metrics_of_file(path: str, *, turns: bool) -> list[dict[str, Any]]:
     needed = ("corpus_ids", "correct_docs", "rankings")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for ranking in Field(load_json(Path(path)), path).items("rankings"):
         fields = ranking.mapping(required=needed)
         rows.append(_ranking_metrics(fields, turns=turns))
@@ -463,9 +462,9 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
     measures = {"metrics": evaluation.retrieval_scores}
     if turns or "turn2session" in fields:
         measures["turn2session"] = evaluation.turns_as_sessions
-    metrics = {}
+    metrics: dict[str, Any] = {}
     for name, measure in measures.items():
-        by_depth = {}
+        by_depth: dict[str, Any] = {}
         for k in evaluation.DEPTHS:
             by_depth[str(k)] = asdict(measure(ranked, corpus, gold, k))
         metrics[name] = by_depth

@@ -31,7 +31,7 @@ from pytest_ltm.api.storage import (
     pluralize,
     read_regular,
 )
-from pytest_ltm.commands.arguments import RUN, add_ltm_dir, add_new_run, new_run_folder
+from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import agent_paces, group_by
 from pytest_ltm.records import amendments as _amendments
@@ -57,7 +57,13 @@ MAX_LISTED_DIFFERENCES = 5
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the runs and the new one."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    add_new_run(parser, "the new run: a folder, or a run ID", required=True)
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="RUN",
+        help="the new run: a folder, or a run ID",
+    )
     add_ltm_dir(parser)
 
 
@@ -87,7 +93,7 @@ def merge_runs(arguments: Namespace) -> int:
             (beside / _amendments.FILE).write_bytes(text.encode())
         # The start of each part is kept for verification: a merged run cannot be
         # started again as one.
-        part_records = []
+        part_records: list[Any] = []
         for run_path, parts in group_by(chosen, lambda part: part.path.parent).items():
             part_records += run_parts(run_path, [part.path.name for part in parts])
         if part_records:
@@ -134,7 +140,7 @@ def merge_parts(
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_strangers(folders)
     chosen: dict[str, ConversationFolder] = {}
-    repeated = []
+    repeated: list[str] = []
     for part in folders:
         first = chosen.setdefault(part.path.name, part)
         if first is part:
@@ -199,7 +205,7 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
                 plan_differences(first_plan, part_plan) or [changed_by_hand],
             )
         other_plan = part.plan()
-        sentences = []
+        sentences: list[str] = []
         for name in MUST_BE_EQUAL if plan and other_plan else ():
             if plan.get(name) != other_plan.get(name):
                 sentences.append(
@@ -238,7 +244,7 @@ def _missing_parts(
     # Threads within a conversation are not in the settings, so compare folders by
     # planned names.
     have = {part.result.name.planned_name for part in chosen}
-    expected = {}
+    expected = dict[ConversationName, None]()
     for plan in plans:
         numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
         places = product(
@@ -301,7 +307,7 @@ def _summed_up(
 def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[str]]:
     """Return the agents' paces, and the timings that are unreadable."""
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
-    untimed = []
+    untimed: list[str] = []
     for conversation in run.conversations:
         path = target / conversation.path.name / "timings.jsonl"
         key = (conversation.result.agent, conversation.result.span_label)

@@ -13,7 +13,6 @@ from pytest_ltm.commands.arguments import (
     RUN,
     add_baselines,
     add_filters,
-    add_option,
     add_output,
     add_plans,
     add_runs,
@@ -61,17 +60,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     skill = (
         "examples: only scenarios that need this memory skill, such as R for retrieval"
     )
-    add_option(parser, "--skill", "LETTER", skill)
+    parser.add_argument("--skill", default="", metavar="LETTER", help=skill)
     published = (
         "frontier: beside what LongMemEval-V2 published of this tier of its histories"
     )
     parser.add_argument("--published", choices=[*PUBLISHED], default="", help=published)
     size = "6x4in or 16x10cm (default: what the content needs)"
-    add_option(parser, "--size", "WxH", size, None, type=_figure_size)
-    add_option(parser, "--font", "FAMILY", "a font, or several separated by commas")
-    add_option(parser, "--title", "TEXT", "a title above the figure (default: none)")
+    parser.add_argument("--size", type=_figure_size, metavar="WxH", help=size)
+    parser.add_argument(
+        "--font",
+        default="",
+        metavar="FAMILY",
+        help="a font, or several separated by commas",
+    )
+    parser.add_argument(
+        "--title",
+        default="",
+        metavar="TEXT",
+        help="a title above the figure (default: none)",
+    )
     dpi = "resolution of PNG files (default: 200)"
-    add_option(parser, "--dpi", "N", dpi, 200, type=positive_integer)
+    parser.add_argument(
+        "--dpi", type=positive_integer, default=200, metavar="N", help=dpi
+    )
     add_plans(parser)
     add_baselines(parser)
     add_runs(parser, kinds=f"{RUN}; with compare two, named as for ltm compare")

@@ -40,7 +40,7 @@ class TextsComparison(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The shares of full marks in a sentence."""
-        fresh = list(map(_share_text, self.fresh))
+        fresh = [_share_text(scores) for scores in self.fresh]
         return (
             f"standard at 2k: {_share_text(self.published)} of full marks on the texts of seed 0, "
             f"{' and '.join(fresh)} on new ones"

@@ -165,7 +165,7 @@ def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
 
 def _read_rows(run: Path, names: Sequence[str]) -> list[tuple[str, ScenarioResult]]:
     """Return the results of conversations, each with its conversation's name."""
-    rows = []
+    rows: list[tuple[str, ScenarioResult]] = []
     for name in names:
         results = read_results(run / name / RESULTS)
         rows += [(name, row) for row in results.scenarios]
@@ -221,7 +221,7 @@ def _note_rescoring(
 def _lost_verdicts(source: Path, rescored_run: Path, names: Sequence[str]) -> list[str]:
     """Return the examples that had a score and are missing after rescoring."""
     reached = {(name, row.id) for name, row in _read_rows(rescored_run, names)}
-    lost = []
+    lost: list[str] = []
     for name, row in _read_rows(source, names):
         if row.score is not None and (name, row.id) not in reached:
             lost.append(row.id)

@@ -165,7 +165,7 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
     def queue(self) -> tuple[Case, ...]:
         """The cases to look at, by their first reason; scenarios alternate, so that none dominates."""
         turns: Counter[tuple[int, str]] = Counter()
-        placed = []
+        placed: list[tuple[int, int, int, Case]] = []
         for case in self.cases:
             if case.why:
                 kind = min(KINDS.index(reason.kind) for reason in case.why)
@@ -187,11 +187,11 @@ def read_cases(path: Path, baseline: GateSide | None = None) -> Cases:
             f"{path}: no results to review"
             + "".join(f": {notice}" for notice in notices[:1])
         )
-    earlier = {}
+    earlier: dict[tuple[str, ...], float] = {}
     if baseline:
         agents = {conversation.result.agent for conversation in result}
         earlier = _earlier_scores(baseline, agents)
-    cases = []
+    cases: list[Case] = []
     for conversation in result:
         definitions = {
             name: definition
@@ -313,7 +313,7 @@ def _earlier_scores(
     baseline: GateSide, agents: Iterable[str]
 ) -> dict[tuple[str, ...], float]:
     """Return the scores of a baseline by case; its only agent matches under any name."""
-    scores = {}
+    scores: dict[tuple[str, ...], float] = {}
     for agent in agents:
         if agent in baseline.agents:
             side = one_agent(baseline, agent)

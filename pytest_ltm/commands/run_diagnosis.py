@@ -271,7 +271,7 @@ def _ways_out(
     is_at_home = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if is_at_home else str(folder)
     name = shlex.quote(path)
-    spoken = []
+    spoken: list[ConversationDiagnosis] = []
     has_results = False
     for diagnosis in diagnoses:
         if diagnosis.exchanges or diagnosis.state == "complete":
@@ -292,7 +292,7 @@ def _ways_out(
         ("report", f"{PROGRAM} report {name} -o report.html", no_results),
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", no_results),
     ]
-    possible = []
+    possible: list[Way] = []
     for what, command, why_not in ways:
         shown = "" if why_not else command
         possible.append(Way(what=what, command=shown, why_not=why_not))

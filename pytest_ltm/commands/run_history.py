@@ -32,10 +32,8 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_filters,
-    add_flags,
     add_json,
     add_ltm_dir,
-    add_option,
     add_since,
 )
 from pytest_ltm.commands.run_diagnosis import is_resumable
@@ -69,7 +67,9 @@ def add_list_arguments(parser: ArgumentParser) -> None:
         metavar="FOLDER",
         help=folder,
     )
-    add_option(parser, "--agent", "LABEL", "only runs with this agent")
+    parser.add_argument(
+        "--agent", default="", metavar="LABEL", help="only runs with this agent"
+    )
     add_since(parser)
     add_json(parser)
 
@@ -83,7 +83,7 @@ def list_runs(arguments: Namespace) -> int:
     if not arguments.folder.is_dir():
         reason = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
         raise ConfigurationError(reason)
-    result = []
+    result: list[Past] = []
     for folder in run_folders(arguments.folder):
         past = read_past(folder)
         if not arguments.agent or arguments.agent in past.agents:
@@ -124,7 +124,7 @@ _OF_STANDING = (
 
 def _past_json(past: Past, state: str) -> dict[str, Any]:
     """Return a run as JSON values; `state`: in words."""
-    results = []
+    results: list[dict[str, Any]] = []
     for standing in past.standings:
         fields = fields_of(standing, *_OF_STANDING)
         results.append(fields | {"examples": len(standing.rows)})
@@ -249,10 +249,8 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
         parser, agents="(repeatable; default: those under test, without bundled ones)"
     )
     add_since(parser)
-    add_flags(
-        parser,
-        all="list every result, not just the last 30 of each of the last 5 plans",
-    )
+    all_help = "list every result, not just the last 30 of each of the last 5 plans"
+    parser.add_argument("--all", action="store_true", help=all_help)
     add_json(parser)
     add_baselines(parser)
     add_ltm_dir(parser)
@@ -308,10 +306,10 @@ def gather_points(
     `paths`: run folders and ids, folders of runs, baseline files and folders of such; if empty, the runs below
     `ltm_dir`, and `baselines`. ConfigurationError for a missing path, or an invalid `since`.
     """
-    points = []
-    notes = []
+    points: list[TrendPoint] = []
+    notes: list[str] = []
     folders = [] if paths or not ltm_dir.is_dir() else [*run_folders(ltm_dir)]
-    files = []
+    files: list[Path] = []
     for text in paths or [str(baselines)]:
         path = Path(text)
         if path.is_file():
@@ -335,7 +333,7 @@ def gather_points(
 
 
 def _points_since(points: Iterable[TrendPoint], first: datetime) -> list[TrendPoint]:
-    later_points = []
+    later_points: list[TrendPoint] = []
     for point in points:
         if point.at is not None and point.at >= first:
             later_points.append(point)
@@ -428,7 +426,7 @@ def file_versions(path: Path) -> list[Version]:
 
 def _git_output(folder: Path, *words: str, standard_input: bytes = b"") -> bytes:
     # settings of the repository must neither start programs nor change the output
-    safe = (
+    safe: Sequence[str] = (
         "-c",
         "log.showSignature=false",
         "-c",

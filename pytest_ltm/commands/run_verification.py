@@ -82,7 +82,7 @@ def _score_again(
 ) -> None:
     """Score the conversations with intact journals again."""
     damaged = _damaged_conversations(verification.differs)
-    undamaged = []
+    undamaged: list[str] = []
     for conversation in run.conversations:
         name = conversation.path.name
         if not (conversation.path / JOURNAL).is_file():
@@ -105,7 +105,7 @@ def _score_again(
 
 def _damaged_conversations(discrepancies: Sequence[Discrepancy]) -> set[str]:
     """Return the names of conversations with damaged journals."""
-    names = set()
+    names: set[str] = set()
     for discrepancy in discrepancies:
         if f"/{JOURNAL}" in discrepancy.place:
             names.add(discrepancy.place.partition("/")[0])
@@ -149,7 +149,7 @@ def _attempts_sentence(run: LoadedRun) -> str:
         if record is None:
             continue
         timings, _ = load_all_timings(conversation.path / TIMINGS)
-        timed_exchanges = set()
+        timed_exchanges = set[int]()
         for timing in timings:
             match timing:
                 case ReplyTime():

@@ -134,7 +134,7 @@ def _list_examples(
 
 
 def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
-    totals = []
+    totals: list[dict[str, Any]] = []
     for column in result_columns(run):
         total = {
             "agent": column.agent,
@@ -149,7 +149,7 @@ def _run_json(run: RunResult, rows: Sequence[ScenarioResult]) -> dict[str, Any]:
         "run": run.run_id,
         "folder": run.folder,
         "totals": totals,
-        "examples": list(map(example_json, rows)),
+        "examples": [example_json(row) for row in rows],
         "notes": list(run.notices),
     }
 

@@ -30,7 +30,9 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
     """
     subject = Subject(store_maker(find_agent(spec, base=Path.cwd())), Pace())
     try:
-        power = next(filter(subject.can, ("export", "list")), "")
+        power = next(
+            (method for method in ("export", "list") if subject.can(method)), ""
+        )
         if not power:
             raise ConfigurationError(
                 f"{spec} has neither export() nor list(), so its memories cannot be read. Audit a dump instead"

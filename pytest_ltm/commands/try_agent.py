@@ -248,7 +248,7 @@ def try_other_user(trial: Trial, folder: Path) -> Finding:
     with trial.conversation(folder / "second-user") as second:
         other_answer = second.say(question)
     talk = [*first.exchanges, *second.exchanges]
-    good = None
+    good: bool | None = None
     text = "tells other users nothing, nor the one who said it"
     if _names(name, other_answer):
         good = False
@@ -370,7 +370,7 @@ class DistanceSearch:
         things = self._trial.rng.sample(_THINGS, min(len(distances), len(_THINGS)))
         distances = distances[-len(things) :]
         codes = self._trial.rng.sample(range(1000, 10_000), len(things))
-        gaps = []
+        gaps: list[int] = []
         for nearer, farther in pairwise([0.0, *distances]):
             gaps.append(round(farther - nearer))
         for thing, code, gap in zip(things, codes, reversed(gaps), strict=True):
@@ -443,7 +443,7 @@ class DistanceSearch:
         Either is 0 if there is none; the majority decides if a code is known beyond a lost one. Each question increases
         the distance of all codes, so distances are those at the moment of asking.
         """
-        numbers = []
+        numbers: list[int] = []
         for number in range(len(self._planted)):
             if number not in self._asked and above < self.distance(number) < below:
                 numbers.append(number)
@@ -500,7 +500,7 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
                 raise
     known_at = search.known_at
     lost_at = search.lost_at
-    good = None
+    good: bool | None = None
     tokens = known_at or lost_at
     if not known_at and search.recites:
         good = False
@@ -615,7 +615,7 @@ def _hold_conversations(
     Returns the findings by topic.
     """
     trial = Trial(source, Random(), seconds, arguments.to)
-    findings = {}
+    findings: dict[str, Finding] = {}
     try:
         for topic, probe in PROBES.items():
             try:
@@ -687,7 +687,7 @@ def _known_price(source: AgentSource) -> Price | None:
 
 def _print_rest(spec: str, findings: Mapping[str, Finding], show: str) -> None:
     """Print the requested transcripts, and suggestions for next steps."""
-    transcripts = {}
+    transcripts: dict[str, str] = {}
     for number, (topic, finding) in enumerate(findings.items(), 1):
         if finding.talk:
             transcripts[str(number)] = _transcript(f"{number} {topic}", finding)

@@ -119,7 +119,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
 
 
 def _discrepancies_json(discrepancies: Iterable[Discrepancy]) -> list[dict[str, str]]:
-    records = []
+    records: list[dict[str, str]] = []
     for discrepancy in discrepancies:
         what = redact_secrets(discrepancy.what)
         records.append({"place": discrepancy.place, "what": what})

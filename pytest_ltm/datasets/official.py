@@ -107,7 +107,7 @@ _NOT_LETTERS = frozenset(
 
 def _letters_in(text: str) -> set[str]:
     runs = re.findall("[A-Z]+", text.upper())
-    letters = set()
+    letters: set[str] = set()
     for run in runs:
         if run not in _NOT_LETTERS:
             letters.update(run)
@@ -136,7 +136,7 @@ _PHRASE_RULES: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 def parse_phrase_rule(text: str) -> tuple[str, dict[str, Any]]:
     """Return the name and options of a rule; DatasetError for an option without a value."""
     name, *parts = [part.strip() for part in text.split("|")]
-    options = {}
+    options: dict[str, Any] = {}
     for part in filter(None, parts):
         key, sign, value = part.partition("=")
         if not sign or not key.strip():
@@ -196,7 +196,7 @@ def _squad_f1(spoken: str, gold: str) -> float:
 def squad_figures(output: str, golds: Sequence[str]) -> dict[str, float]:
     """Return exact match, F1 and substring match with the nearest gold answer."""
     spoken = _squad(output)
-    squad_golds = list(map(_squad, golds))
+    squad_golds = [_squad(gold) for gold in golds]
     return {
         "exact_match": float(spoken in squad_golds),
         "f1": max(_squad_f1(spoken, gold) for gold in squad_golds),

@@ -123,12 +123,12 @@ def read_code_prompts(path: Path, kinds: Collection[str]) -> CodePrompts:
     for tree in trees.values():
         reader = _Reader("", kinds, {})
         reader.read(tree.body, shared, frozenset(), 0)
-    prompts = []
+    prompts: list[CodePrompt] = []
     for name, tree in trees.items():
         reader = _Reader(name, kinds, shared)
         reader.read(tree.body, {}, frozenset(), 0)
         prompts += reader.prompts
-    parameters = {}
+    parameters: dict[str, Any] = {}
     limit = 0
     for name, tree in trees.items():
         parts = [prompt.parts for prompt in prompts if prompt.file == name]
@@ -225,7 +225,7 @@ class _Reader:
 
     def _condition(self, test: ast.expr) -> tuple[frozenset[str], bool]:
         """Return the kinds that a condition names, and whether it holds when something is absent or false."""
-        words = []
+        words: list[str] = []
         is_off = False
         for node in ast.walk(test):
             match node:
@@ -342,12 +342,12 @@ def _restrict(text: _Text, kinds: frozenset[str], switches: int) -> _Text:
 
 def _formatted_pieces(text: str, call: ast.Call) -> list[tuple[str, str | None]]:
     """Return the pieces of a format string, each with the name inserted after it."""
-    positional = list(map(_name_of, call.args))
+    positional = [_name_of(argument) for argument in call.args]
     keywords = {}
     for keyword in call.keywords:
         if keyword.arg:
             keywords[keyword.arg] = _name_of(keyword.value)
-    pieces = []
+    pieces: list[tuple[str, str | None]] = []
     number = 0
     try:
         for literal, field, _, _ in Formatter().parse(text):
@@ -377,9 +377,9 @@ def _joined_pieces(node: ast.JoinedStr) -> list[tuple[str, str | None]]:
 
 def _model_parameters(tree: ast.Module) -> dict[str, Any]:
     """Return the numeric arguments of a model call, in a call or dictionary that contains `messages`."""
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for node in ast.walk(tree):
-        pairs = {}
+        pairs: dict[str, ast.expr] = {}
         match node:
             case ast.Call(keywords=keywords):
                 pairs = {pair.arg: pair.value for pair in keywords if pair.arg}

@@ -56,7 +56,7 @@ def complete_definition(
 def _other_groups(expected: Sequence[Sequence[str]], path: Path) -> list[list[str]]:
     """Return the keyword groups of a folder's other examples that share no word with the expected ones."""
     expected_words: set[str] = set().union(*expected)
-    other_groups = []
+    other_groups: list[list[str]] = []
     for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
         # a malformed neighbour is reported when its own example is read
         with suppress(DefinitionError):

@@ -190,7 +190,7 @@ def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[s
     `ids`: the data set's term for them.
     """
     ids_by_label: dict[str, str] = {}
-    by_label = {}
+    by_label: dict[str, T] = {}
     for id_, item in by_id.items():
         label = label_of(id_)
         if label in by_label:

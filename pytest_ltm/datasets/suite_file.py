@@ -68,7 +68,7 @@ def _parse_spans(field: Field) -> tuple[int | None, ...]:
     fields = field.items("memory spans") if isinstance(field.value, list) else [field]
     if not fields:
         raise field.error("at least one memory span")
-    numbers = []
+    numbers: list[int | None] = []
     for span_field in fields:
         span = None
         if span_field.value != "isolated":
@@ -163,7 +163,7 @@ def separate_entries(
         lines[entry.name] = item.line
     separated = []
     for entry in entries:
-        rivals = set()
+        rivals: set[str] = set()
         for group in groups:
             if entry.name in group:
                 rivals |= group - {entry.name}

@@ -57,7 +57,7 @@ class WorksOut(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the credits; a missing answer earns none."""
         answers = self.read(answers)
-        earned = []
+        earned = list[float]()
         missed = ""
         for place, kind in enumerate(self.asked):
             answer = answer_at(answers, place)
@@ -104,7 +104,7 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
 
     def find(text: str) -> list[Mention]:
         """Return the mentions of numbers in a text with digits, except days, times and those given."""
-        mentions = []
+        mentions: list[Mention] = []
         for quantity in find_quantities(text):
             context = text[max(0, quantity.start - _AROUND) : quantity.start]
             after = text[quantity.end :][:20]
@@ -163,7 +163,7 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
         and not RE.result_after.match(text[opens[0].end :])
     ):
         return opens
-    results = []
+    results = list[Mention]()
     since = 0  # words after a number belong to it: "143 in total: 40 and 103"
     for mention in mentions:
         result_word = RE.result_before.search(
@@ -235,7 +235,7 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
 
     def belonging(text: str) -> list[Mention]:
         """Return the mentions of names that the text does not describe as lacking something."""
-        owners = []
+        owners = list[Mention]()
         end = len(text)
         lacks = False
         for mention in reversed(find(text)):
@@ -277,7 +277,7 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
 
     def find(text: str) -> list[Mention]:
         """Return the mentions of names, without those only compared with: "more than Ada"."""
-        mentions = []
+        mentions = list[Mention]()
         compared = False
         end = 0
         for mention in find_mentions(text, tuple(names)):
@@ -386,7 +386,7 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
         ways = {
             (end if counts[end] == 1 else title.lower()): title for end, title in ends
         }
-        checks = []
+        checks = list[Check]()
         right = 0
         cited = 0.0
         missed = ""

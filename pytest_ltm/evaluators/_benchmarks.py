@@ -109,12 +109,12 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
 def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
     """Return the item that each line names: the only one whose distinctive words it all has, else None."""
     words_of_items = [set(map(word_stem, telling_words(item))) for item in items]
-    result = []
+    result: list[int | None] = []
     for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer):
         line_words = set(map(word_stem, plain_words(line)))
         if not line_words:
             continue
-        fitting = []
+        fitting: list[int] = []
         for number, words in enumerate(words_of_items):
             if words <= line_words:
                 fitting.append(number)
@@ -172,7 +172,7 @@ def chosen_letters(
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     # "A" and "I" are words, too: they count only next to other letters or at the end
-    capital_letters = []
+    capital_letters: list[str] = []
     for letter in map(str.upper, options):
         if letter not in ("A", "I"):
             capital_letters.append(re.escape(letter))
@@ -200,7 +200,7 @@ def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
     letters = dict(zip(options.values(), options, strict=True))
     letters |= {_mark(letter, options): letter for letter in options}
     mentions = find_mentions(text, tuple(letters))
-    named_letters = []
+    named_letters: list[Mention] = []
     for mention in mentions:
         letter = letters[mention.value]
         named_letters.append(Mention(mention.start, mention.end, letter))

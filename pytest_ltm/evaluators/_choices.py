@@ -84,7 +84,7 @@ class NamesColour(Ruled, Struct, frozen=True):
     def _mentions(self, text: str) -> list[Mention]:
         """Return the mentions of colours; the expected one may have several words, or one wrong letter."""
         colour = self.expected.lower()
-        mentions = []
+        mentions: list[Mention] = []
         covered: set[int] = set()
         for start, end in phrase_positions(text, colour):
             mentions.append(Mention(start, end, self.expected))
@@ -196,8 +196,8 @@ _INDENT = 12
 
 def _option_mentions(text: str) -> list[Mention]:
     """Return the mentions of options; a number that counts things is skipped unless there is no other."""
-    mentions = []
-    labels = []
+    mentions: list[Mention] = []
+    labels: list[Mention] = []
     for match in RE.number.finditer(text):
         context = text[max(0, match.start() - _INDENT) : match.start()]
         digits = match["digits"]
@@ -289,7 +289,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
 
     def _places(self, text: str) -> list[Mention]:
         names = (self.expected, *self.others)
-        mentions = []
+        mentions: list[Mention] = []
         for name in names:
             together = "".join(plain_words(name))
             spots = phrase_positions(text, name)
@@ -306,7 +306,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
         # the last mentions decide; each is compared with all others, so their number is
         # bounded
         mentions = sorted(mentions, key=lambda mention: mention.start)[-120:]
-        places = []
+        places: list[Mention] = []
         for mention in mentions:
             clause = " ".join(clause_around(text, mention.start, mention.end))
             # the thing's real place is an aside: the question is where somebody will

@@ -68,7 +68,7 @@ class KnowsHistory(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the share of questions answered correctly; a missing answer counts as wrong."""
         answers = self.read(answers)
-        parts = []
+        parts: list[RuleCheck] = []
         questions = zip(self.expected, self.asked, strict=True)
         for place, (expected, question_kind) in enumerate(questions):
             answer = answer_at(answers, place)
@@ -116,8 +116,8 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
     text = normalize_text(last_word(answer, lambda reply: bool(held(reply)))).replace(
         " - ", ", "
     )
-    former_values = set()
-    latest_values = set()
+    former_values: set[str] = set()
+    latest_values: set[str] = set()
     for mention in held(text):
         clause = " ".join(clause_around(text, mention.start, mention.end))
         beginning = text[sentence_start(text, mention.start) : mention.start]
@@ -140,7 +140,7 @@ def names_day(answer: str, expected: str) -> bool | None:
 
 def _day_mentions(text: str) -> list[Mention]:
     """Return the mentions of days of the year in a normalized text, each as month and day."""
-    mentions = []
+    mentions: list[Mention] = []
     for value, [(month, day), *others] in find_days(text):
         if not others:
             mentions.append(Mention(value.start, value.end, f"{month}-{day}"))
@@ -171,10 +171,10 @@ class KnowsAndWithholds(Ruled, Struct, frozen=True):
 
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the product of both shares; a missing answer counts as wrong."""
-        owners_by_value = []
+        owners_by_value: list[dict[str, str]] = []
         for place in range(len(self.expected)):
             owners = values_at(self.owners, place)
-            owner_of = {}
+            owner_of: dict[str, str] = {}
             for n, value in enumerate(values_at(self.others, place)):
                 owner_of[value] = answer_at(owners, n)
             owners_by_value.append(owner_of)
@@ -436,7 +436,7 @@ def _only_refuses(text: str, offered: Sequence[str]) -> bool:
         plain = RE.idioms.sub(" ", text)
         return bool(RE.above.search(plain)) == bool(RE.below.search(plain))
     # naming only one of two guesses tells the secret
-    named_options = set()
+    named_options: set[str] = set()
     for option in offered:
         if re.search(rf"(?<![\w])(?:{normalize_text(option)})(?![\w])", text):
             named_options.add(option)

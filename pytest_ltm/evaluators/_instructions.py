@@ -86,7 +86,7 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
         """Return the verdict on the replies since the instruction, its own reply first."""
         replies = self.read(replies)
-        quoted = []
+        quoted: list[int] = []
         for n, reply in enumerate(replies, start=1):
             if self._has_quote(reply):
                 quoted.append(n)
@@ -178,8 +178,8 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
         stems = content_stems(self.sentence)
         literal = strip_punctuation(self.sentence)
-        parts = []
-        published = []
+        parts: list[RuleCheck] = []
+        published: list[bool] = []
         for n, answer in enumerate(
             [*answers, *[""] * (self.activations - len(answers))], start=1
         ):
@@ -289,7 +289,7 @@ class ObeysOrders(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the products; a missing text obeys no order."""
         answers = self.read(answers)
-        checks = []
+        checks: list[Check] = []
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
@@ -299,11 +299,11 @@ class ObeysOrders(Ruled, Struct, frozen=True):
             written = not thing or word_stem(thing) in map(
                 word_stem, plain_words(answer)
             )
-            new = []
+            new: list[Check] = []
             for kind, word in orders:
                 ok = written and obeys_order(answer, kind, word)
                 new.append(Check(f"{text}: {kind} {word!r}", ok))
-            old = []
+            old: list[Check] = []
             for word in values_at(self.lapsed, place):
                 ok = not obeys_order(answer, "mentions", word)
                 old.append(Check(f"{text}: not {word!r}", ok))
@@ -396,15 +396,15 @@ class RemindsInTime(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the product of both shares; a missing reply contains no reminder."""
         answers = self.read(answers)
-        hits = []
-        clean = []
+        hits: list[Check] = []
+        clean: list[Check] = []
         missed = ""
         for place, task in enumerate(self.tasks):
             task_replies = self.talked[place] if place < len(self.talked) else ()
             other_replies = [n for n in range(len(self.at)) if n not in task_replies]
             wording = " ".join(plain_words(task))
-            naming_replies = set()
-            reminded = set()
+            naming_replies = set[int]()
+            reminded = set[int]()
             for n in other_replies:
                 texts = _naming_sentences(answer_at(answers, n), task)
                 # an answer to another scenario may have the task's last word: it counts
@@ -419,7 +419,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                     # reminder
                     if not all(map(RE.of_the_user.search, texts)):
                         reminded.add(n)
-            right = set()
+            right: set[int] = set()
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply at least a minute later is the last one in time
                 first = bisect_left(self.at, due + NEAR)
@@ -457,7 +457,7 @@ def _naming_sentences(reply: str, task: str) -> list[str]:
     # also written as two words, or in the plural
     pattern = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"
     text = casefold_plain(reply)
-    sentences = []
+    sentences: list[str] = []
     for match in re.finditer(pattern, text):
         sentence = text_nearby(text, *match.span())
         # an immediate reminder is in the clause before the task

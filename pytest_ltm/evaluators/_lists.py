@@ -113,9 +113,9 @@ class ListsItems(Ruled, Struct, frozen=True):
         remaining = list(items)
         result = []
         for item, n in self.expected:
-            expected_words = list(map(word_stem, plain_words(item)))
+            expected_words = [word_stem(word) for word in plain_words(item)]
             for candidate in remaining:
-                item_words = list(map(word_stem, plain_words(candidate[0])))
+                item_words = [word_stem(word) for word in plain_words(candidate[0])]
                 glued = "".join(item_words)
                 together = "".join(expected_words)
                 # all of its words, singular or plural, in one word or several, or
@@ -175,7 +175,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
     answer = "\n".join(answer.split(" / ")) if answer.count(" / ") > 1 else answer
     lines = [line for line in answer.splitlines() if not RE.taken_off.search(line)]
     bulleted = [BULLET.sub("", line) for line in lines if BULLET.match(line)]
-    rows = []
+    rows: list[str] = []
     for line in lines:
         if RE.table_row.match(line) and RE.digit.search(line):
             rows.append(" ".join(line.split("|")))
@@ -190,7 +190,7 @@ def _read_items(answer: str, names: Collection[str]) -> list[Item]:
 def _items_of_json(answer: str) -> list[Item]:
     """Return the items of several JSON objects in a row, or of the first list of items."""
     values = list(json_values(answer))
-    alone = []
+    alone: list[Item] = []
     for value in values:
         item = _read_entry(value) if isinstance(value, dict) else None
         if item:
@@ -211,13 +211,13 @@ def _listed_in_prose(sentence: str, names: Collection[str]) -> list[str]:
         start = match.end()
     parts = RE.in_prose.split(sentence[start:])
     number_words = NUMBERS.keys() - {"a", "an"}
-    counted = set()
+    counted: set[str] = set()
     for part in parts:
         if RE.digit.search(part) or not number_words.isdisjoint(plain_words(part)):
             counted.add(part)
     if not counted:
         return []
-    listed = []
+    listed: list[str] = []
     for part in parts:
         # a single thing ("a hose") counts if others have numbers
         if (
@@ -352,7 +352,7 @@ class ListsNames(Ruled, Struct, frozen=True):
             answer, lambda part: bool(_listed_names(part) or self._told(part))
         )
         listed = _listed_names(text)
-        lines = []
+        lines: list[str] = []
         for line in text.splitlines():
             if BULLET.match(line):
                 lines.append(BULLET.sub("", RE.aside.sub("", line)))
@@ -365,7 +365,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         ):
             listed = lines
         keys = {" ".join(plain_words(name)) for name in listed or ()} - {""}
-        listed_names = []
+        listed_names: list[str] = []
         for name in self.expected:
             if " ".join(plain_words(name)) in keys:
                 listed_names.append(name)
@@ -377,7 +377,7 @@ class ListsNames(Ruled, Struct, frozen=True):
             return self.score(0, REPEATS, answer)
         claimed_names = self._told(text)
         words_of_names = set(plain_words(" ".join(self.expected)))
-        foreign = set()
+        foreign: set[str] = set()
         # in prose only members of a row of names count: any word may be capitalised
         for match in RE.in_a_row.finditer(text) if claimed_names else ():
             name_words = plain_words(match["name"])
@@ -394,7 +394,7 @@ class ListsNames(Ruled, Struct, frozen=True):
         mentions = asserted_mentions(
             plainly, partial(find_mentions, names=self.expected), formerly=True
         )
-        claims = set()
+        claims: set[str] = set()
         for mention in mentions:
             sentence = sentence_around(plainly, mention.start, mention.end)
             if not (

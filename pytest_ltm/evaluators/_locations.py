@@ -77,7 +77,7 @@ class _Token(Struct, frozen=True):
 
 def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     """Return the legs in a text, in order; places are matched as words, the longest name first."""
-    names = []
+    names: list[tuple[tuple[str, ...], str]] = []
     longest = 1
     for place in dict.fromkeys(places):
         name = tuple(word for word in plain_words(place) if word not in _ARTICLES)
@@ -88,7 +88,7 @@ def read_legs(text: str, places: Sequence[str]) -> list[Leg]:
     names.sort(key=lambda name: -len(name[0]))
     tokens: list[_Token] = []
     # the lookahead is limited to the longest name, so the time is linear
-    ahead = []
+    ahead: list[_Token] = []
     for match in RE.token.finditer(casefold_plain(text)):
         if match[0] not in _ARTICLES:
             ahead.append(_Token(match.lastgroup or "word", match[0]))
@@ -300,7 +300,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
             reason = f"a leg cannot be walked: {_legs_text([incomplete])}"
         elif legs:
             end = walk_legs(legs)
-            true_legs = []
+            true_legs: list[Leg] = []
             for km, direction, place in self.route:
                 true_legs.append(Leg(km, direction.lower(), None, place))
             true_end = walk_legs(true_legs)
@@ -494,9 +494,9 @@ def _legs_of_json(answer: str) -> list[Leg]:
 
 
 def _leg_of(entry: Mapping[str, Any]) -> Leg:
-    numbers = []
-    distances = []
-    ways = []
+    numbers: list[float] = []
+    distances: list[str] = []
+    ways: list[str] = []
     for key, value in entry.items():
         if isinstance(value, str):
             text = value.strip().lower()
@@ -550,7 +550,7 @@ def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    texts = []
+    texts: list[str] = []
     for leg in legs[:20]:
         km = f"{leg.km:g}" if leg.km is not None else "?"
         texts.append(f"{km} km {leg.way or '?'} to {leg.goal or '?'}")
@@ -600,15 +600,15 @@ class LiesAt(Ruled, Struct, frozen=True):
 
     def _conclusion(self, answer: str) -> tuple[str, list[Leg]]:
         places = tuple(place for place in self.places if place)
-        pairs = []
-        best = []
+        pairs: list[tuple[str, list[Leg]]] = []
+        best: list[tuple[str, list[Leg]]] = []
         for sentence in filter(_may_tell, RE.sentence_end.split(answer)):
             plain = normalize_text(sentence)
             spaced = space_delimited(sentence)
             match = RE.a_distance.search(plain)
             if match and doubt_about(plain, Mention(*match.span(), "")):
                 continue
-            legs = []
+            legs: list[Leg] = []
             for leg in read_legs(sentence, places):
                 if leg.km is not None and leg.way is not None:
                     legs.append(leg)

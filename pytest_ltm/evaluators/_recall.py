@@ -110,11 +110,11 @@ class RecallsFacts(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        recollections = []
+        recollections: list[Recollection] = []
         for place, text in enumerate(self.expected):
             question = answer_at(self.questions, place)
             recollections.append(Recollection(text, question))
-        parts = []
+        parts: list[RuleCheck] = []
         for place, recollection in enumerate(recollections):
             rivals = recollections[:place] + recollections[place + 1 :]
             answer = answer_at(answers, place)
@@ -143,7 +143,7 @@ def _recall_part(
             recollection_keys(recollection.question)
         )
         # mostly a list with several other things: the answer has not chosen
-        strange = set()
+        strange: set[str] = set()
         for item in short_items(text):
             if known_keys.isdisjoint(recollection_keys(item)):
                 strange.add(item)
@@ -188,7 +188,7 @@ def _claimed_of(
     known_text = f"{recollection.question} {recollection.expected}"
     sentences = []
     for start, part in iter_sentences(text):
-        spots = []
+        spots: list[re.Match[str]] = []
         for word in RE.word.finditer(part):
             if recollection.needed & keys_of_word(word[0]):
                 spots.append(word)
@@ -241,8 +241,8 @@ class RecallsSteps(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        parts = []
-        text_parts = []
+        parts: list[RuleCheck] = []
+        text_parts: list[RuleCheck] = []
         for place in range(len(self.expected)):
             part = self._part(place, answer_at(answers, place))
             parts.append(part)
@@ -267,7 +267,7 @@ class RecallsSteps(Ruled, Struct, frozen=True):
 
         def numerals(text: str) -> list[Mention]:
             """Return the mentions of numbers in a normalized text, in digits or in one word."""
-            mentions = []
+            mentions: list[Mention] = []
             for match in RE.word.finditer(text):
                 number = "".join(words_with_digits([match[0]]))
                 if number.isdecimal():
@@ -278,8 +278,8 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             # The numbers that the answer gives to steps; all numbers, if it labels
             # none.
             answer_words = list(words_with_digits(plain_words(answer)))
-            numbers = set()
-            labelled = set()
+            numbers: set[str] = set()
+            labelled: set[str] = set()
             for n, word in enumerate(answer_words):
                 if not word.isdecimal():
                     continue
@@ -416,7 +416,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         text = self._claimed(
             last_word(answer, lambda passage: max(self._strengths(passage)) >= _CLEAR)
         )
-        jokes = list(map(content_stems, (self.joke, *self.others)))
+        jokes = [content_stems(joke) for joke in (self.joke, *self.others)]
 
         def may_tell(part: str) -> bool:
             stems = content_stems(part)
@@ -456,7 +456,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         """Return how strongly a text matches the joke, then each of the others."""
         texts = frozenset(map(word_stem, plain_words(text)))
         jokes = (self.joke, *self.others)
-        strengths = []
+        strengths: list[float] = []
         for joke in jokes:
             rivals = [rival for rival in jokes if rival != joke]
             strengths.append(_joke_strength(joke, rivals, text, texts))
@@ -474,7 +474,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
                 if RE.denies.search(sentence_before):
                     denied = (start - len(sentence_before), end)
                     plainly = blank_out(plainly, [denied])
-        claims = []
+        claims: list[str] = []
         for sentence in split_sentences(plainly):
             if not RE.denies.match(sentence.lstrip("\"'*> -")):
                 claims.append(sentence)

@@ -60,8 +60,8 @@ class Menu(Struct, frozen=True, dict=True):
         """
         dishes: list[str] = []
         drinks: list[str] = []
-        sections = []
-        printed = []
+        sections: list[str] = []
+        printed: list[str] = []
         has_numbers = False
         for line in text.splitlines():
             if heading := RE.section.match(line):
@@ -288,11 +288,11 @@ class Order(Struct, frozen=True):
 def read_order(reply: str, menu: Menu) -> Order:
     """Parse a reply's order, sentence by sentence, in linear time; never raises."""
     dishes: dict[str, None] = {}  # in order, each once
-    strange = []
-    drinks = []
-    asked_dishes = []
-    liked = []
-    mentioned = None
+    strange: list[str] = []
+    drinks: list[str] = []
+    asked_dishes: list[str] = []
+    liked: list[str] = []
+    mentioned: _Reading | None = None
     # text between asterisks is an action and orders nothing, unless it is a dish or a
     # drink: then it is emphasis
     text = RE.action.sub(
@@ -387,11 +387,11 @@ class _Reading:
         for item in self.menu.items:
             if item.name in self.dishes or item.name in self.before:
                 known_stems |= item.stems
-        strange = []
+        strange: list[str] = []
         foods_named = menu.vocabulary - known_stems
         drinking = menu.drink_words | DRINK_ADJECTIVES
         for run, aside in _food_runs(remaining_words):
-            foods = []
+            foods: list[str] = []
             for word in run:
                 if word_stem(word) in foods_named and word not in drinking:
                     foods.append(word)
@@ -421,7 +421,7 @@ class _Reading:
 
     def _mentions(self, sentence: list[str]) -> list[str]:
         """Collect the dishes named; return the words with each dish replaced by "|"."""
-        other_words = []
+        other_words: list[str] = []
         position = 0
         while position < len(sentence):
             entry = self.menu.entry_at(sentence, position)
@@ -717,12 +717,12 @@ def _drinks_in(
     text: str, drink_stems: set[str], rivals: Sequence[str]
 ) -> list[Mention]:
     """Return the mentions of the guest's drink, by most of its words in a row, and of rivals by name."""
-    mentions = []
+    mentions: list[Mention] = []
     for rival in rivals:
         for start, end in phrase_positions(text, rival):
             mentions.append(Mention(start, end, rival))
     own_stems = drink_stems - _stems(" ".join(rivals))
-    run = []
+    run: list[re.Match[str]] = []
     for word in [*RE.word.finditer(text), None]:
         if word and word_stem(word[0]) in drink_stems:
             run.append(word)
@@ -804,7 +804,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             )
         if len(passed) < len(STAGES) and all(stage.ok is not False for stage in passed):
             passed.append(Stage(False, "was not reached"))
-        checks = []
+        checks: list[Check] = []
         for name, stage in zip_longest(STAGES, passed):
             if stage is None:
                 checks.append(Check(name, False))
@@ -953,7 +953,7 @@ def _judged_stage(
     """Return a stage as the judge decides it; given `choices`, the judge names one of those dishes."""
     prompt = graded_prompt = PROMPTS[name]
     if choices is not None:
-        numbers = list(map(str, range(1, len(choices) + 1)))
+        numbers = [str(i) for i in range(1, len(choices) + 1)]
         graded_prompt = structs.replace(prompt, grades=(*numbers, prompt.fail))
         lines = [f"{i}. {dish}" for i, dish in enumerate(choices, 1)]
         parts["dishes"] = "\n".join(lines)

@@ -64,7 +64,7 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the product of both shares; a missing answer counts as wrong."""
         answers = self.read(answers)
-        checks = []
+        checks: list[RuleCheck] = []
         for place in range(len(self.manners)):
             checks.append(self._check(place, answer_at(answers, place)))
         decided = self.decide_parts(checks, self.judge)
@@ -139,7 +139,7 @@ def _settles(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
 
 def _recites_several(answer: str, texts: Sequence[str]) -> bool:
     """Return whether an answer recites the user's own statements from several texts, which chooses none of them."""
-    rows = list(map(_rows_of_user, texts))
+    rows = [_rows_of_user(text) for text in texts]
     counts = Counter(chain.from_iterable(rows))
     said = _rows_of_user(normalize_text(answer))
     own_rows = {row for row in said if counts[row] == 1}
@@ -162,8 +162,8 @@ def _clause_of(text: str, mention: Mention) -> str:
 
 def _past_values(text: str, values: Sequence[str]) -> set[str]:
     """Return the values that a normalized text calls over in every clause that names them."""
-    named = set()
-    present = set()
+    named: set[str] = set()
+    present: set[str] = set()
     for mention in find_mentions(text, tuple(values)):
         named.add(mention.value)
         if not _is_over(text, mention, values):
@@ -297,7 +297,7 @@ def _speaks_of(clause: str, names: Collection[str]) -> bool:
     if RE.speaks_of.search(clause):
         return True
     stems = _stems(clause)
-    subject = list(map(word_stem, plain_words(clause)))[:1]
+    subject = [word_stem(word) for word in plain_words(clause)][:1]
     return not stems <= set(names) and not set(names).isdisjoint(subject)
 
 

@@ -117,7 +117,7 @@ class Ruled:
     ) -> tuple[list[RuleCheck], str] | Unscored:
         """Return the parts, those with a prompt as judged, and the rule; Unscored if the judge fails on one."""
         rule = f"{self.family}/{self.version}"
-        decided = []
+        decided: list[RuleCheck] = []
         for part in parts:
             decided.append(part)
             if judge and part.prompt:
@@ -141,7 +141,7 @@ class Ruled:
     ) -> Score:
         """Return the product of the shares of the named parts that have checks among the rows."""
         named_rows = list(rows)
-        all_checks = []
+        all_checks: list[Check] = []
         value = 1.0
         upper = 1.0
         shares = []

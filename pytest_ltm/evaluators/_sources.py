@@ -85,7 +85,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         earned = []
         upper = []
         sentences = []
-        checks = []
+        checks: list[Check] = []
         for group, kinds in _GROUPS.items():
             places = [place for place, kind in enumerate(self.asked) if kind in kinds]
             if places:
@@ -132,7 +132,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         if kind == PICK or (pick >= 0 and not picked):
             return False
         # a question from the agent is not an answer
-        sentences = []
+        sentences: list[str] = []
         for sentence in split_sentences(answer_at(answers, place)):
             if not sentence.rstrip().endswith("?"):
                 sentences.append(sentence)
@@ -182,7 +182,7 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
 
 def _wordings(texts: Iterable[str]) -> set[str]:
     """Return the words of each sentence of the texts."""
-    wordings = set()
+    wordings: set[str] = set()
     for text in texts:
         for sentence in split_sentences(text):
             wordings.add(" ".join(plain_words(sentence)))
@@ -211,7 +211,7 @@ def _kind_mentions(
     text: str, kinds: Iterable[tuple[str, re.Pattern[str]]]
 ) -> list[Mention]:
     """Return the mentions of several kinds of phrases in a normalized text; earlier kinds hide later ones."""
-    mentions = []
+    mentions: list[Mention] = []
     for value, pattern in kinds:
         mentions += [Mention(*match.span(), value) for match in pattern.finditer(text)]
         text = _blank_out(text, [pattern])
@@ -230,7 +230,7 @@ def _how_sure(answer: str) -> str:
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     # "I never said I was sure": the denial comes shortly before the phrase
-    mentions = []
+    mentions: list[Mention] = []
     for mention in _kind_mentions(text, kinds):
         if not RE.never.search(text[max(0, mention.start - 50) : mention.start]):
             mentions.append(mention)

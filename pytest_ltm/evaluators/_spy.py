@@ -49,10 +49,10 @@ class DecodesMessages(Ruled, Struct, frozen=True):
         answer = self.read_last(answers)
         ours = set(chain.from_iterable(self.expected))
         if not self.follows_own_rules:
-            decoded = []
+            decoded: list[bool] = []
             for group in self.expected:
                 decoded.append(any(_has_exactly(answer, word) for word in group))
-            strange = []
+            strange: list[str] = []
             for word in chain.from_iterable(self.others):
                 if word not in ours and _has_exactly(answer, word):
                     strange.append(word)
@@ -94,10 +94,10 @@ class DecodesMessages(Ruled, Struct, frozen=True):
 
     def _claimed(self, text: str, groups: Iterable[tuple[str, ...]]) -> dict[str, None]:
         """Return the groups that a text claims, by their first keywords."""
-        by_group = {}
+        by_group: dict[tuple[str, ...], list[Mention]] = {}
         for group in (*self.expected, *self.others):
             by_group[group] = _keyword_mentions(text, group)
-        own_spots = []
+        own_spots: list[Mention] = []
         for group in self.expected:
             own_spots += by_group[group]
         spots = list(chain.from_iterable(by_group.values()))
@@ -193,7 +193,7 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
     keywords = list(group)
     for keyword in group:
         keywords += _ALSO.get(keyword, ())
-    names = []
+    names: list[str] = []
     for keyword in keywords:
         words = plain_words(_uniform_dates(normalize_text(keyword)))
         names.append(" ".join(words))

@@ -139,7 +139,7 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return the mentions of numbers of the counted thing, except one, as in "a week"."""
     example = find_quantities(f"2 {counted}")[0]
-    mentions = []
+    mentions: list[Mention] = []
     for quantity in find_quantities(text):
         context = text[max(0, quantity.start - _NEAR) : quantity.start]
         after = text[quantity.end : quantity.end + _NEAR]
@@ -174,7 +174,7 @@ Mark = tuple[int, bool]
 def _world_marks(text: str, this: str, other: str) -> list[Mark]:
     """Return the marks of worlds in a normalized text, in order."""
     away = [match.span() for match in re.finditer(_AWAY, text)]
-    match = []
+    match = list[Mark]()
     for pattern, is_this in ((this, True), (other, False)):
         for spot in re.finditer(pattern, text):
             context = text[max(0, spot.start() - _NEAR) : spot.start()]
@@ -230,7 +230,7 @@ def _in_sentence(
     is_here = default
     last = start
     concedes = RE.concedes.match(text[start:end]) is not None
-    lead = None  # the world of preceding text without values
+    lead: bool | None = None  # the world of preceding text without values
     for begin, stop in itertools.pairwise(cuts):
         own_marks = _marks_within(marks, begin, stop)
         mentioned = [mention for mention in mentions if begin <= mention.start < stop]
@@ -327,7 +327,7 @@ def _join_parts(answer: str) -> str:
 def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention]:
     """Return the mentions of the form, or of others like it, without those that only lead to it."""
     parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
-    mentions = []
+    mentions: list[Mention] = []
     for match in RE.word.finditer(text):
         mention = Mention(*match.span(), match[0].casefold())
         word = match[0].casefold()

@@ -320,7 +320,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         # If nothing has a score, the total shows that already.
         if not self.out_of:
             return ()
-        names = []
+        names: list[str] = []
         for name, cell in self.cells.items():
             if cell.mean is None and cell.without == NOTHING:
                 names.append(name)
@@ -457,7 +457,7 @@ def only_guesses(columns: Iterable[Column]) -> bool:
 
 def columns_with_memory(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that are significantly better than guessing, tested jointly."""
-    remembering = []
+    remembering: list[Column] = []
     for column in columns:
         if guessing_test(column).shows_memory(claims=len(columns)):
             remembering.append(column)

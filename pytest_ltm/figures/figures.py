@@ -56,7 +56,7 @@ def _figures_with(hooks: pluggy.HookRelay) -> tuple[Figure, ...]:
 
 def shown_figures(columns: Sequence[Column], *reports: Report) -> list[Figure]:
     """Return the figures shown in these tables: those with a value for any of the columns."""
-    figures = []
+    figures: list[Figure] = []
     for figure in all_figures():
         if (
             figure.label
@@ -93,7 +93,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
 
 def figures_json(column: Column) -> dict[str, Any]:
     """Return the figures of a column in the form of `summary.json`."""
-    record = {}
+    record: dict[str, Any] = {}
     for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
         first = figures[0]
         value = first.value(column)
@@ -106,7 +106,7 @@ def figures_json(column: Column) -> dict[str, Any]:
 
 def _group_json(figures: Iterable[Figure], column: Column) -> dict[str, Any]:
     """Return the figures of a group by the second part of their names, without absent ones."""
-    record = {}
+    record: dict[str, Any] = {}
     for figure in figures:
         value = figure.value(column)
         if value is not None or figure.missing != "absent":
@@ -116,7 +116,7 @@ def _group_json(figures: Iterable[Figure], column: Column) -> dict[str, Any]:
 
 def figure_numbers(column: Column) -> dict[str, float]:
     """Return the numeric figures, flattened for plotting tools: `judge_cost_usd`, `pass_rate`."""
-    numbers = {}
+    numbers: dict[str, float] = {}
     for figure in all_figures():
         value = (
             figure.value(column) if figure.unit not in ("flag", "interval") else None

@@ -33,7 +33,7 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens_out: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
-        sums = {}
+        sums: dict[str, int] = {}
         for name in self.__struct_fields__:
             sums[name] = getattr(self, name) + getattr(other, name)
         return TokenUse(**sums)

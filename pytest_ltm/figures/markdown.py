@@ -41,7 +41,7 @@ def raw_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def bullet_list(sentences: Sequence[str]) -> list[str]:
     """Return the sentences as one list, empty without any; their first characters begin no further list."""
-    items = []
+    items: list[str] = []
     for sentence in sentences:
         text = _LEADING.sub(_escape_first, markdown_text(sentence))
         items.append(f"- {text}")

@@ -47,11 +47,11 @@ def measure_memory_use(
     than full marks.
     """
     history = _TellingHistory(facts_told, questions)
-    searches = []
+    searches: list[_Search] = []
     for question in questions:
         right_answer = right_answers.get(question.number, "")
         searches.append(_Search(question, history, ledger, right_answer))
-    facts = []
+    facts: list[FactMemory] = []
     for fact in history.facts:
         rejected = unchosen.get(fact.subject, ())
         facts.append(_measure_fact(fact, searches, history, ledger, rejected))
@@ -152,7 +152,7 @@ class _TellingHistory:
     def words_about(self, subject: str) -> set[str]:
         """Return the words that show a record to be about a subject."""
         pairs = self._values.get(subject, ())
-        value_words = set()
+        value_words: set[str] = set()
         words = {*plain_words(subject)}
         for number, value in pairs:
             value_words |= {*plain_words(value or "")}
@@ -304,7 +304,7 @@ def _sum_pairs(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 def texts_of(ledger: MemoryLedger, record: str, last_exchange: int) -> list[str]:
     """Return all texts that a record has had up to an exchange."""
-    texts = []
+    texts: list[str] = []
     for number, text in ledger.records.get(record, ()):
         if number <= last_exchange and text is not None:
             texts.append(text)
@@ -332,7 +332,7 @@ def find_lag(
 
     if any(map(holds, ledger.writes.get(told_at, ()))):
         return 0
-    lags = []
+    lags: list[int] = []
     for number, texts in ledger.writes.items():
         if number >= told_at and any(map(holds_later, texts)):
             lags.append(number - told_at)

@@ -105,7 +105,7 @@ class AgentMetrics(Struct, frozen=True):
     @property
     def partial(self) -> frozenset[str]:
         """The measures that only some examples of a scenario have."""
-        return frozenset(filter(self._lacking, self.names))
+        return frozenset(name for name in self.names if self._lacking(name))
 
     def rows(self) -> list[list[str]]:
         """Return name, number of examples and all means of each scenario, ending with all examples."""
@@ -141,10 +141,10 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
                 cells["", metric.name].append(metric.value)
         if not cells:
             continue
-        averages = {}
+        averages: dict[tuple[str, str], Averaged] = {}
         for place, values in cells.items():
             averages[place] = Averaged(fmean(values), len(values))
-        contrasts = {}
+        contrasts: dict[str, Comparison] = {}
         for name, pairs in against_control(rows).items():
             contrasts[name] = _compare_runs(pairs, collapses=0)
         names = tuple(dict.fromkeys(name for _, name in cells))
@@ -181,7 +181,7 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
 
 def quiet_line(agent_metric: AgentMetrics) -> str:
     """Return the means over all examples in one line."""
-    figures = []
+    figures: list[str] = []
     for name in agent_metric.names:
         figures.append(f"{name} {agent_metric.text('', name).strip()}")
     return f"{agent_metric.label}: {', '.join(figures)}"
@@ -271,7 +271,7 @@ def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return the heading of each such metric, and its mean for each agent and span that has it."""
     leading = []
     for name, head in LEADING.items():
-        means = {}
+        means: dict[str, str] = {}
         for metric in agent_metrics(run):
             if name in metric.names:
                 means[metric.label] = metric.text("", name).strip()

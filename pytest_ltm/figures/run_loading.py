@@ -112,7 +112,7 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         cls, result: RunResult, summary: Mapping[str, Any] | None = None
     ) -> LoadedRun:
         """Return a run made of a result and some fields of its future `summary.json`."""
-        folders = []
+        folders: list[ConversationFolder] = []
         for conversation in result.conversations:
             folders.append(ConversationFolder(result=conversation, path=Path()))
         return cls(
@@ -131,7 +131,7 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         self, agent: str, span_label: str
     ) -> tuple[ConversationFolder, ...]:
         """Return the conversations of one agent at one memory span."""
-        folders = []
+        folders: list[ConversationFolder] = []
         for folder in self.conversations:
             result = folder.result
             if result.agent == agent and result.span_label == span_label:
@@ -180,7 +180,7 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
         )
 
     folders = sorted(folders, key=place)
-    further_notices = []
+    further_notices: list[str] = []
     for text in recorded_notices:
         if isinstance(text, str) and text not in notices:
             further_notices.append(text)
@@ -196,7 +196,7 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
         or from_record(tuple[Precheck, ...], summary.get("prechecks", []), str(path)),
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
-    conversations = []
+    conversations: list[ConversationFolder] = []
     for folder, amended_result in zip(folders, amended.conversations, strict=True):
         conversations.append(structs.replace(folder, result=amended_result))
     return LoadedRun(
@@ -213,7 +213,7 @@ ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
 def results_in(path: Path) -> ResultsInFolder:
     """Return the conversations of a run folder, unamended, and why others are unreadable."""
     folders: dict[object, ConversationFolder] = {}
-    notices = []
+    notices: list[str] = []
     # One damaged conversation must not hide the others, so it becomes a notice.
     for file in sorted(path.glob(RESULTS)):
         try:

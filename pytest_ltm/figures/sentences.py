@@ -41,7 +41,7 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
 
 def span_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent tested both isolated and at a memory span."""
-    sentences = []
+    sentences: list[str] = []
     for agent, result in spans_of(run).items():
         sentences.append(f"{one_line(agent)}: {span_sentence(result)}")
     return sentences
@@ -76,7 +76,7 @@ def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
             (conversation.agent, conversation.span_label), Counter()
         )
         total.update(dict(conversation.accounts))
-    sentences = []
+    sentences: list[str] = []
     for (agent, span), total in totals.items():
         if total:
             label = at_span(one_line(agent), one_line(span))
@@ -85,7 +85,7 @@ def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
 
 
 def _count_by_account(total: Counter[Account]) -> str:
-    counts = []
+    counts: list[str] = []
     for name in ACCOUNTS:
         if total[name] and name != "whole":
             counts.append(f"{total[name]:,} {name}")
@@ -144,7 +144,7 @@ def spans_json(run: RunResult) -> list[dict[str, Any]]:
     point_names = ("span", "isolated", "score", "kept", "pairs")
     records = []
     for agent, result in spans_of(run).items():
-        curve = []
+        curve: list[dict[str, Any]] = []
         for point in result.curve:
             fields = fields_of(point, *point_names)
             curve.append({"span_label": point.label, **fields})

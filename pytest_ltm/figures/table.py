@@ -176,7 +176,7 @@ def _row_cells(
         spare = (
             layout.group(agent, len(places)) - len(places) * (layout.slot + _GAP) + _GAP
         )
-        painted = []
+        painted: list[str] = []
         for text, i in zip(texts, places, strict=True):
             painted.append(paint_text(text, row[i][1], color=color))
         parts.append(" " * spare + (" " * _GAP).join(painted))

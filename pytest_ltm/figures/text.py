@@ -98,7 +98,7 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
 
 def wrap_texts(texts: Iterable[str], width: int, indent: str = "") -> list[str]:
     """Return the lines of several texts, each wrapped as by `wrap_text`."""
-    lines = []
+    lines: list[str] = []
     for text in texts:
         lines += wrap_text(text, width, indent)
     return lines

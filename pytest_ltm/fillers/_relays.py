@@ -88,7 +88,7 @@ class RelayedText(NamedTuple):
 @cache
 def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
     """Return the entries of all built-in suites, each with the suite's name."""
-    entries = []
+    entries: list[tuple[str, SuiteEntry]] = []
     for suite in built_in_names():
         entries += [(suite, entry) for entry in built_in(suite).entries]
     return tuple(entries)
@@ -187,7 +187,7 @@ def _relay_example(rng: Random, suite: str) -> Sequence[RelayedText]:
     if rng.random() < _STRANGERS:
         return _tell_of_strangers(rng)
     texts = _generate_texts(rng, _entries_of_all_suites())
-    return list(map(RelayedText, _draw(rng, texts)))
+    return [RelayedText(text) for text in _draw(rng, texts)]
 
 
 def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:

@@ -129,8 +129,8 @@ class TalkFiller:
 
         One text, or several up to `size` tokens; none if the first is too long.
         """
-        texts = []
-        sizes = []
+        texts = list[str]()
+        sizes = list[int]()
         tokens = 0
         while tokens < size:
             text = self._relay_text()

@@ -560,7 +560,7 @@ def _adding_cost(counter: TokenCounter) -> _CostOf:
         message, both = cost_of(_arithmetic_fact(form, (0, 0, 0), 0), counter)
         return FactTokens(message - 4 * spaced(0), both - 4 * spaced(0) - bare(0))
 
-    frames = list(map(frame, range(len(_FORMS))))
+    frames = [frame(form) for form in range(len(_FORMS))]
 
     def cost(form: int, numbers: _Numbers, answer: int, _fact: QuizFact) -> FactTokens:
         message, both = frames[form]

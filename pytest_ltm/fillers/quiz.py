@@ -91,7 +91,7 @@ def _foreign_first_lines() -> frozenset[str]:
     # Loaded lazily: only texts that look like a quiz in another language need it.
     from pytest_ltm.locales import CODES, load_language
 
-    first_lines = set()
+    first_lines: set[str] = set()
     for code in CODES:
         first_lines.update(load_language(code).filler.get("instructions", ()))
     return frozenset(first_lines)

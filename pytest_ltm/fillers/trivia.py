@@ -159,7 +159,7 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
         raise FillerError(
             f"filler file '{file}': field 'Data' must be a list of questions that is not empty"
         )
-    facts = []
+    facts: list[QuizFact] = []
     for i, record in enumerate(records):
         where = f"filler file '{file}', Data[{i}]"
         if not isinstance(record, dict):

@@ -112,7 +112,7 @@ def _by_scenario(
 ) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
     """Return the facts common to the examples of each scenario, and the other facts of each example."""
     common: dict[str, dict[str, object]] = {}
-    own_facts = {}
+    own_facts: dict[tuple[str, str, str], dict[str, object]] = {}
     for place in sorted(facts):
         scenario = place[2].rpartition("/")[0]
         mine = dict(facts[place])
@@ -200,11 +200,11 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     agent = fields["agent"].text()
     scenarios = _parse_scenarios(fields["scenarios"])
     needed = ("span", "memory_span", "trial", "plan")
-    items = []
+    items: list[Mapping[str, Field]] = []
     for item in fields["conversations"].items("conversations"):
         items.append(item.mapping(required=needed))
     places = [(item["span"].text(), item["trial"].text()) for item in items]
-    spans = {}
+    spans: dict[str, int | None] = {}
     for (span_label, _), entry in zip(places, items, strict=True):
         spans[span_label] = _read_if_given(
             entry["memory_span"], lambda item: item.whole(least=1)
@@ -212,8 +212,8 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
     rows_by_place = group_by(rows, lambda row: (row.span_label, row.trial))
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
-    conversations = []
-    plans = []
+    conversations: list[ConversationResult] = []
+    plans: list[PlanFacts] = []
     for entry, place in zip(items, places, strict=True):
         span = entry["memory_span"].value
         fingerprint = entry["plan"].text("a fingerprint")
@@ -262,7 +262,7 @@ _TOP = (
 
 def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
     """Return the facts common to all examples of each scenario, by its name."""
-    result = {}
+    result: dict[str, dict[str, Any]] = {}
     for scenario_item in item.items("scenarios"):
         fields = scenario_item.mapping(required=("scenario",))
         name = fields.pop("scenario").text()
@@ -287,7 +287,7 @@ def _parse_rows(
     spans: Mapping[str, int | None],
 ) -> tuple[list[ScenarioResult], _Places]:
     """Return the results, and the facts of their examples by span and trial."""
-    rows = []
+    rows: list[ScenarioResult] = []
     examples: _Places = {}
     for row_item in item.items("rows"):
         fields = row_item.mapping(required=_PLACE)
@@ -350,7 +350,7 @@ def _parse_result(
 def _parse_numbers(fields: Mapping[str, Field], *names: str) -> dict[str, Any]:
     """Return the numbers that are present; the others keep their defaults."""
     read = {"upper": _parse_score, "cost_usd": _parse_dollars}
-    values = {}
+    values: dict[str, Any] = {}
     for name in names:
         value = _read_if_given(fields.get(name), read.get(name, Field.whole))
         if value is not None:

@@ -43,7 +43,7 @@ def why_no_drop_fails(rule: Rule, before: float) -> str:
 
 def lose_nearly_all(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs as if the later run had lost nearly everything."""
-    lost = []
+    lost: list[Pair] = []
     for pair in pairs:
         lost.append(structs.replace(pair, after=(1 - _NEARLY_ALL) * pair.before))
     return lost
@@ -130,7 +130,7 @@ def _find_enough_trials(rule: Rule, pairs: Sequence[Pair]) -> int:
     """Return the smallest number of trials that could show a drop; 0 if none below `_MOST_TRIALS` could."""
     first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
     for trials in range(2, _MOST_TRIALS):
-        repeated = []
+        repeated: list[Pair] = []
         for trial, pair in product(range(trials), first):
             repeated.append(structs.replace(pair, trial=f"{trial}.{pair.trial}"))
         if not _why_too_few(rule, repeated):

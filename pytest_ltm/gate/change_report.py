@@ -102,7 +102,7 @@ def _level_cells(
 
 def moved_scenarios(change: Change) -> list[str]:
     """Return the scenarios whose mean has changed, largest loss first."""
-    moved = []
+    moved: list[tuple[float, str]] = []
     for name, level in change.levels.items():
         if abs(level.difference) > _NOISE:
             moved.append((level.difference, name))
@@ -123,7 +123,7 @@ def most_moved(change: Change) -> list[str]:
 def comparison_sentences(changes: Changes) -> list[str]:
     """Return notes on a comparison: its contents, its power, and what it leaves out."""
     looks = max(1, changes.looks)
-    texts = []
+    texts: list[str] = []
     for change in changes.changes:
         comparison = comparison_text(
             change.label,
@@ -141,7 +141,7 @@ def comparison_sentences(changes: Changes) -> list[str]:
                 f"{change.label}: {changes.before} is not shown to be better than guessing, {UNNOTICED}."
             )
     texts += _verbosity_sentences(changes)
-    moved_changes = list(filter(moved_scenarios, changes.changes))
+    moved_changes = [change for change in changes.changes if moved_scenarios(change)]
     if any(map(_is_corrected, moved_changes)):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
     elif moved_changes:
@@ -218,7 +218,7 @@ def changes_json(changes: Changes) -> dict[str, Any]:
     names = ("before", "before_agent", "after", "uncompared", "collapses")
     return {
         **fields_of(changes, *names),
-        "changes": list(map(_change_json, changes.changes)),
+        "changes": [_change_json(change) for change in changes.changes],
     }
 
 
@@ -229,7 +229,7 @@ def _is_corrected(change: Change) -> bool:
 
 def _change_json(change: Change) -> dict[str, Any]:
     paired = change.paired
-    scenarios = {}
+    scenarios: dict[str, dict[str, Any]] = {}
     for name, level in change.levels.items():
         comparison = _comparison_json(change.scenarios[name])
         scenarios[name] = fields_of(level, "before", "after") | comparison
@@ -349,7 +349,7 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
         texts = [verdict_line(verdict), *verdict_details(verdict)]
         title = "long-term memory: not measurable"
         return [_workflow_command("warning", title, ". ".join(texts))]
-    commands = []
+    commands: list[str] = []
     for finding in verdict.breaches:
         title = f"long-term memory: {finding.rule}"
         commands.append(_workflow_command("error", title, finding.text))
@@ -392,7 +392,7 @@ def gate_from_json(recorded: object, where: str) -> GateVerdict | None:
     # there is one
     regressed = "regressed" in str(recorded.get("sentence"))
     findings = from_record(tuple[Finding, ...], recorded.get("findings", []), where)
-    marked = []
+    marked: list[Finding] = []
     for finding in findings:
         moved = regressed and finding.state == "failed"
         marked.append(structs.replace(finding, moved=moved))

@@ -57,7 +57,7 @@ def check_change(
 
 def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
     """Check a rule about the effective memory span of one agent, over all memory spans in both."""
-    row_pairs = []
+    row_pairs: list[RowPair] = []
     for change in changes:
         row_pairs += _scored_row_pairs(change)
     before = effective_span([row for row, _ in row_pairs])
@@ -83,7 +83,7 @@ def _scored_row_pairs(change: Change) -> list[RowPair]:
     """Return the examples scored in both, with 0 for open scores."""
     before = zero_open_scores(change.before)
     after = zero_open_scores(change.after)
-    pairs = []
+    pairs: list[RowPair] = []
     for row_before, row_after in zip(before, after, strict=True):
         if row_before.scored and row_after.scored:
             pairs.append((row_before, row_after))
@@ -119,7 +119,7 @@ def _check_limit(rule: Rule, change: Change, pairs: Sequence[Pair]) -> RuleResul
         power = power_beyond_limit(rule, before, pairs)
         blind = why_no_drop_fails(rule, before)
         return RuleResult("passed", result.sentence + power, blind)
-    scenarios = set()
+    scenarios: set[str] = set()
     for _, row in row_pairs:
         if rule.scope.includes_skills(row.scenario, row.skills):
             scenarios.add(row.scenario)
@@ -162,7 +162,7 @@ def _largest_losers(rule: Rule, change: Change, scenarios: Collection[str]) -> s
     )
     if rule.scope.kind == "scenario" or not is_of_scores:
         return ""
-    worst = []
+    worst: list[tuple[float, str]] = []
     for name, level in change.levels.items():
         if name in scenarios and level.difference < -SLACK:
             worst.append((level.difference, name))
@@ -225,7 +225,7 @@ def _check_scenarios_by_chance(
     if dropped:
         text = f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios"
         return RuleResult("failed", f"{text}: {', '.join(dropped)}")
-    reasons = []
+    reasons: list[str] = []
     for comparison in comparisons.values():
         if not comparison.can_tell:
             reasons.append(comparison.reason)

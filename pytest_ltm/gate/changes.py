@@ -54,7 +54,7 @@ class GateSide(Struct, frozen=True, kw_only=True):
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, shortest first, beginning with `isolated`."""
-        spans = {}
+        spans: dict[str, int] = {}
         for conversation in self.result.conversations:
             spans[conversation.span_label] = conversation.span or 0
         return tuple(
@@ -63,7 +63,7 @@ class GateSide(Struct, frozen=True, kw_only=True):
 
     def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
-        conversations = []
+        conversations: list[ConversationResult] = []
         for conversation in self.result.conversations:
             if conversation.agent == agent:
                 conversations.append(conversation)
@@ -124,7 +124,7 @@ def refusal_text(unequal: Unequal, before: str, ways: CompareHints) -> str:
     cures = []
     if ways.settings and unequal.options:
         cures.append(f"for the same plan: {' '.join(unequal.options)}")
-    deselected = []
+    deselected: list[str] = []
     for name in unequal.added:
         if name in ways.nodes:
             deselected.append(f"--deselect={ways.nodes[name]}")
@@ -386,7 +386,7 @@ def _conversations_at(
     span: str, conversations: Iterable[ConversationResult]
 ) -> list[ConversationResult]:
     """Return the conversations at a memory span, by trial."""
-    at_span = []
+    at_span: list[ConversationResult] = []
     for conversation in conversations:
         if conversation.span_label == span:
             at_span.append(conversation)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from math import fsum
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -24,7 +24,8 @@ from pytest_ltm.figures.statistics.totals import (
     total_score,
 )
 
-Rows: TypeAlias = Sequence[ScenarioResult]
+if TYPE_CHECKING:
+    Rows = Sequence[ScenarioResult]
 
 
 Unit: TypeAlias = Literal["share", "points", "tokens", "usd", "chance"]

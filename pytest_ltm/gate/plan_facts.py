@@ -59,13 +59,13 @@ def facts_of(
             digest = None
         else:
             digest = _short_digest(_canonical_text(example["definition"]))
-        own_facts = {}
+        own_facts: dict[str, object] = {}
         for name, value in example.items():
             if name not in ("scenario", "example", "definition"):
                 own_facts[name] = value_or_digest(value)
         own_facts["definition"] = digest
         examples[f"{example.get('scenario')}/{example.get('example')}"] = own_facts
-    settings = {}
+    settings: dict[str, object] = {}
     for name, value in plan.items():
         if name not in ("examples", "trial"):
             settings[str(name)] = value_or_digest(value)
@@ -120,7 +120,7 @@ def unequal_plans(
     before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> Unequal | None:
     """Return the differences between conversations at the same place; None if all are equal."""
-    parts = []
+    parts: list[Unequal] = []
     for _, theirs, ours in _shared_places(before, after, equal=False):
         parts.append(_plan_difference(theirs, ours))
     if not parts:
@@ -194,8 +194,8 @@ def _plan_difference(
     changed = [key for key in both if theirs[key] != ours[key]]
     added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
     removed = sorted(theirs.keys() - ours.keys(), key=natural_sort_key)
-    sentences = []
-    options = []
+    sentences: list[str] = []
+    options: list[str] = []
     for name, (value_there, value_here) in settings.items():
         values_text = (
             f"{show_value(value_there)} there and {show_value(value_here)} in this run"
@@ -261,7 +261,7 @@ def _differing_settings(
 def _differing_values(
     theirs: Mapping[str, object], ours: Mapping[str, object]
 ) -> dict[str, tuple[object, object]]:
-    values = {}
+    values: dict[str, tuple[object, object]] = {}
     for name in dict.fromkeys([*theirs, *ours]):
         value_there = theirs.get(name)
         value_here = ours.get(name)

@@ -283,7 +283,7 @@ def check_plans(
         )
     no_result = RunResult(run_id="", conversations=())
     after = GateSide(name="this run", result=no_result, plans=tuple(facts))
-    nodes = {}
+    nodes: dict[str, str] = {}
     for ltm_item in ltm_items:
         nodes[ltm_item.scenario] = ltm_item.item.nodeid.partition("[")[0]
     hints = structs.replace(_HINTS, nodes=nodes)
@@ -449,7 +449,7 @@ class Gate:
 
     def _json(self) -> dict[str, Any]:
         """Return the fields of gate and comparison in `summary.json`."""
-        fields = {}
+        fields: dict[str, Any] = {}
         if self.verdict is not None:
             fields["gate"] = change_report.gate_json(self.verdict)
         if self.changes is not None:

@@ -25,7 +25,7 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.figures.run_loading import RESULTS, read_run, results_in
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, one_agent
-from pytest_ltm.gate.plan_facts import facts_of
+from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
 
 # Precedes the agent's label if a run or a file contains several: `latest@mybot`.
 AGENT = "@"
@@ -123,7 +123,7 @@ def _is_over(run: Path, conversations: Iterable[ConversationResult]) -> bool:
 def side_of_run(path: Path) -> GateSide:
     """Load a run folder as a side."""
     run = read_run(path)
-    plans = []
+    plans: list[PlanFacts] = []
     for folder in run.conversations:
         facts = facts_of(
             folder.plan() or None,

@@ -88,7 +88,7 @@ class GateVerdict(Struct, frozen=True, kw_only=True):
     @property
     def unknown(self) -> tuple[Finding, ...]:
         """The findings of rules that cannot be evaluated."""
-        findings = []
+        findings: list[Finding] = []
         for finding in self.findings:
             if finding.state == "unmeasurable":
                 findings.append(finding)

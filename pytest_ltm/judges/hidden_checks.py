@@ -323,7 +323,7 @@ def _sentences_beside(question: KnownQuestion) -> list[str]:
     if not answer <= _content_words(" ".join(question.messages)):
         return []
     topic = _content_words(question.text).difference(STOP_WORDS)
-    sentences = []
+    sentences: list[str] = []
     for message in question.messages:
         words = _content_words(message)
         is_beside = answer.isdisjoint(words) and not topic.isdisjoint(words)

@@ -39,9 +39,6 @@ from pytest_ltm.lab.row_fields import (
 from pytest_ltm.language.rulings.gold import Ruling
 
 Row: TypeAlias = dict[str, Any]
-# The place of a possible row, its conversation, and its value.
-PlacedRow: TypeAlias = tuple[str, str, Any]
-PlacedRows: TypeAlias = Iterator[PlacedRow]
 # Field names by role, including fields other than questions and answers.
 _NAMES: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_rows.yml")
 _CATEGORIES = {
@@ -170,7 +167,7 @@ def _add_answer(
 # --- The rows of a file
 
 
-def _file_rows(path: Path) -> PlacedRows:
+def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield possible rows: the place, conversation and value of each."""
     try:
         if path.stat().st_size > LARGEST:
@@ -197,7 +194,7 @@ def _file_rows(path: Path) -> PlacedRows:
     yield from _text_rows(text, path)
 
 
-def _text_rows(text: str, path: Path) -> PlacedRows:
+def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -221,7 +218,7 @@ def _text_rows(text: str, path: Path) -> PlacedRows:
 # A log of OpenAI evals: a line per event of a sample, with its fields in `data`.
 
 
-def _is_event(row: PlacedRow) -> bool:
+def _is_event(row: tuple[str, str, Any]) -> bool:
     value = row[-1]
     return (
         isinstance(value, dict)
@@ -231,8 +228,8 @@ def _is_event(row: PlacedRow) -> bool:
 
 
 def _join_events(
-    events: Iterable[PlacedRow],
-) -> PlacedRows:
+    events: Iterable[tuple[str, str, Any]],
+) -> Iterator[tuple[str, str, Any]]:
     """Yield a row per sample, with the fields of all its events; lines about the run are skipped."""
     joined: dict[str, tuple[str, str, Row]] = {}
     for where, group, event in events:
@@ -256,7 +253,7 @@ def _newest_text(prompt: object) -> object:
     return newest.get("content") if isinstance(newest, dict) else newest
 
 
-def _table_rows(text: str, path: Path) -> PlacedRows:
+def _table_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
     delimiter = "\t" if ".tsv" in path.suffixes else ","
     csv.field_size_limit(LARGEST)
     try:
@@ -268,7 +265,7 @@ def _table_rows(text: str, path: Path) -> PlacedRows:
         raise DatasetError(f"{path}: not a table: {error}") from error
 
 
-def _packed_rows(raw: bytes, path: Path) -> PlacedRows:
+def _packed_rows(raw: bytes, path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield the samples of an Inspect log, which is a zip with a file for each."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as packed:
@@ -297,7 +294,7 @@ def _line_value(line: str) -> Any:
         return line
 
 
-def _rows_within(value: Any, where: str, group: str) -> PlacedRows:
+def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str, Any]]:
     if isinstance(value, dict):
         name = str(value.get("sample_id", group))
         for key, part in value.items():

@@ -196,7 +196,7 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
 
     Messages omitted by a collection are restored from definitions, if those are among the files.
     """
-    records = []
+    records: list[_Record] = []
     scripts: dict[str, list[str]] = {}
     for path in paths:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -514,7 +514,7 @@ def build_transcript(
     for name, log in logs.items():
         scored = _scored_places(log, rows[name].responses)
         questions[name] = tuple(numbers[log[place]] for place in scored)
-    parts = []
+    parts: list[tuple[str, Kind, str, str, datetime]] = []
     for logged in ordered:
         kind: Kind = "filler" if logged.filler else "say"
         parts.append(
@@ -540,7 +540,7 @@ def _scored_places(
 
 
 def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
-    logged = []
+    logged: list[_LoggedExchange] = []
     for line in log:
         entry = _ENTRY.match(line)
         if entry and entry["by"] != "Agent":

@@ -86,7 +86,7 @@ class RowFields:
                 self.texts.append(leaf.value)
         self.gold = _ranked(leaves, "gold")
         self.reply = _ranked(leaves, "reply")
-        self.grade = list(filter(_has_grade, _ranked(leaves, "grade")))
+        self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
         self.error = [leaf for leaf in _ranked(leaves, "error") if leaf.value]
         # a bare `answer` is the expected one next to another answer, and vice versa
         bare = []
@@ -119,7 +119,7 @@ def model_of(leaf: Leaf) -> str:
 
 
 def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
-    ranked = []
+    ranked: list[tuple[tuple[int, int], Leaf]] = []
     for leaf in leaves:
         rank = _rank_of(leaf, role)
         if rank is not None:

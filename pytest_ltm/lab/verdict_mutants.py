@@ -16,14 +16,10 @@ from pytest_ltm.api.storage import load_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.rulings.gold import read_gold
 
-# The arguments of an evaluator, by name.
-Arguments: TypeAlias = Mapping[str, Any]
-# Mutations by name, each with the reply, or with all replies.
-Mutants: TypeAlias = Iterator[tuple[str, str | list[str]]]
-TextMutants: TypeAlias = Iterator[tuple[str, str]]
-ReplyMutants: TypeAlias = Iterator[tuple[str, list[str]]]
-_Maker = TypeVar("_Maker", bound="Callable[[Arguments], Mutants]")
-_MAKERS: dict[str, Callable[[Arguments], Mutants]] = {}
+# The mutation's name, and the reply or replies.
+Replies: TypeAlias = "tuple[str, str | list[str]]"
+_Maker = TypeVar("_Maker", bound="Callable[[Mapping[str, Any]], Iterable[Replies]]")
+_MAKERS: dict[str, Callable[[Mapping[str, Any]], Iterable[Replies]]] = {}
 _OF_SEVERAL: set[str] = set()
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -39,7 +35,7 @@ def _templates() -> Mapping[str, list[Any]]:
     )
 
 
-def _fill_templates(name: str, **values: Any) -> Mutants:
+def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
     """Yield the filled-in templates with that name."""
     for entry in _templates()[name]:
         if isinstance(entry, str):
@@ -54,26 +50,28 @@ def _fill_templates(name: str, **values: Any) -> Mutants:
 
 def _fill_with_rivals(
     name: str, gold: str, rivals: Sequence[str], separator: str = ", ", **values: str
-) -> Mutants:
+) -> Iterator[Replies]:
     """Yield the templates filled in with a right answer, a wrong one, and a list of all of them."""
     listed = separator.join([*rivals, gold])
     return _fill_templates(name, gold=gold, other=rivals[0], listed=listed, **values)
 
 
-def _fill_each(name: str, questions: Iterable[Mapping[str, Any]]) -> ReplyMutants:
+def _fill_each(
+    name: str, questions: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield each template filled in for every question: all are answered in the same way."""
     columns = [_fill_templates(name, **values) for values in questions]
     for row in zip(*columns, strict=True):
         yield row[0][0], [str(text) for _, text in row]
 
 
-def _fill_texts(name: str, **values: str) -> TextMutants:
+def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
     return ((mutation, text) for mutation, (text,) in _fill_each(name, [values]))
 
 
 def answer_mutants(
     question: str, gold: str, other_answer: str = "something else"
-) -> TextMutants:
+) -> Iterator[tuple[str, str]]:
     """Yield wrong answers, each with the name of its mutation.
 
     Args:
@@ -113,7 +111,7 @@ def answer_mutants(
                 yield mutation, re.sub(rf"\b{name}\b", another, right)
 
 
-def invented_answers(other_answer: str) -> TextMutants:
+def invented_answers(other_answer: str) -> Iterator[tuple[str, str]]:
     """Yield answers to an unanswerable question; `other_answer`: the answer to another question."""
     return _fill_texts("invented", other=other_answer)
 
@@ -125,7 +123,7 @@ _STAGES = 5
 
 
 def of_scenario(
-    evaluator: str, args: Arguments
+    evaluator: str, args: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[str], float]]:
     """Yield mutants of the right answers for an evaluator with these arguments.
 
@@ -145,7 +143,7 @@ def of_scenario(
 
 def of_answer(
     row: Mapping[str, Any], other_rows: Iterable[Mapping[str, Any]]
-) -> TextMutants:
+) -> Iterator[tuple[str, str]]:
     """Yield mutants of the right answer to a data set's question; `other_rows` provide other answers."""
     if row["type"] == "single-session-preference":
         return
@@ -201,7 +199,7 @@ def _wrong_candidates(expected: str, candidates: Sequence[str]) -> list[str]:
 
 
 @_makes("PicksOption")
-def _option_mutants(args: Arguments) -> Mutants:
+def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_option = gold % 6 + 1
     yield from _fill_templates(
@@ -212,7 +210,7 @@ def _option_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("NamesColour")
-def _colour_mutants(args: Arguments) -> Mutants:
+def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_colours = _wrong_candidates(gold, _COLOURS)
     return _fill_with_rivals(
@@ -221,14 +219,14 @@ def _colour_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("NamesUser")
-def _name_now(args: Arguments) -> Mutants:
+def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_names = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
     return _fill_with_rivals("NamesUser", gold, wrong_names)
 
 
 @_makes("RecallsJoke")
-def _joke_mutants(args: Arguments) -> Mutants:
+def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     wrong_jokes = args["others"] or [
         "A horse walks into a bar. The barman asks why the long face."
     ]
@@ -241,9 +239,9 @@ def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
 
 
 @_makes("LeadsTo")
-def _directions_mutants(args: Arguments) -> Mutants:
+def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start = args["start"]
-    route = list(map(list, args["route"]))
+    route = [list(leg) for leg in args["route"]]
     for n, (km, direction, place) in enumerate(route):
         head = route[:n]
         tail = route[n + 1 :]
@@ -260,7 +258,7 @@ def _directions_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("LiesAt")
-def _position_mutants(args: Arguments) -> Mutants:
+def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     km = args["km"]
     direction = args["direction"]
     opposite = _WAYS[args["direction"]]
@@ -276,7 +274,7 @@ def _position_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("ListsNames")
-def _name_mutants(args: Arguments) -> Mutants:
+def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     *first, last = names = list(args["expected"])
     strange = _wrong_candidates(names[0], _NAMES)
     return _fill_templates(
@@ -292,7 +290,7 @@ def _name_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("QuoteAtReply")
-def _quote_mutants(args: Arguments) -> ReplyMutants:
+def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     quote = args["quote"]
     nth = args["nth"]
     plain = [f"Reply {n}." for n in range(1, nth + 3)]
@@ -312,8 +310,8 @@ def _quote_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("ListsItems")
-def _item_mutants(args: Arguments) -> Mutants:
-    items = list(map(tuple, args["expected"]))
+def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
+    items = [tuple(item) for item in args["expected"]]
     listed = ", ".join(f"{n} {item}" for item, n in items)
     yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
     yield "an extra item", f"{listed}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
@@ -332,7 +330,7 @@ def _item_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("DecodesMessages")
-def _spy_mutants(args: Arguments) -> Mutants:
+def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     groups = [group[0] for group in args["expected"]]
     wrong_keywords = [group[0] for group in args.get("others", ())] or ["trumpet"]
     pairs = zip(groups, wrong_keywords * 3, strict=False)
@@ -351,7 +349,7 @@ def _spy_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("AnswersWord")
-def _word_mutants(args: Arguments) -> Mutants:
+def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
     wrong_words = [*args.get("others", ()), "wardrobe"]
     yield from _fill_templates(
@@ -363,7 +361,7 @@ def _word_mutants(args: Arguments) -> Mutants:
 
 
 @_makes("SaysAtEachTrigger")
-def _trigger_mutants(args: Arguments) -> ReplyMutants:
+def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     sentence = args["sentence"]
     times = args.get("activations", 3)
     words = sentence.split()
@@ -376,7 +374,7 @@ def _trigger_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("ObeysOrders", of_several=True)
-def _order_mutants(args: Arguments) -> ReplyMutants:
+def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey every order ever given."""
     holding = args["holding"]
     things = args.get("about") or [""] * len(holding)
@@ -399,7 +397,7 @@ def _order_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("WorksOut", of_several=True)
-def _aggregate_mutants(args: Arguments) -> ReplyMutants:
+def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or reverse it."""
     questions = []
     for kind, gold, wrong_names in zip(
@@ -418,7 +416,7 @@ def _aggregate_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("AnswersWithSources", of_several=True)
-def _cited_mutants(args: Arguments) -> ReplyMutants:
+def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants whose sources are denied, all existing ones, or all but the right ones."""
     everything = ", ".join(args["titles"])
     ends: dict[str, list[str]] = {"denied": [], "changed": []}
@@ -432,7 +430,7 @@ def _cited_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("KeepsWorldsApart", of_several=True)
-def _world_mutants(args: Arguments) -> ReplyMutants:
+def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or apply it to another world."""
     golds = [gold.split("|")[0] for gold in args["expected"]]
     frame = args["frames"][0].split("|")[0]
@@ -457,7 +455,7 @@ def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
 
 
 @_makes("RemindsInTime")
-def _reminder_mutants(args: Arguments) -> ReplyMutants:
+def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield replies that remind always, never, one reply too late, or only talk about reminders."""
     tasks = args["tasks"]
     moments = args["at"]
@@ -475,7 +473,7 @@ def _reminder_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("PlaysGuest")
-def _visit_mutants(args: Arguments) -> Mutants:
+def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     dishes = args["menu"]["dishes"]
     drinks = args["menu"]["drinks"]
     return _fill_templates(
@@ -490,7 +488,9 @@ def _visit_mutants(args: Arguments) -> Mutants:
     )
 
 
-def _answer_all(golds: list[str], rivals: Sequence[Sequence[str]]) -> ReplyMutants:
+def _answer_all(
+    golds: list[str], rivals: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers to several questions, all answered in the same way."""
     questions = []
     # the answer to another question is wrong, too
@@ -511,7 +511,7 @@ def _answer_all(golds: list[str], rivals: Sequence[Sequence[str]]) -> ReplyMutan
     "RecallsSteps",
     of_several=True,
 )
-def _one_by_one(args: Arguments) -> ReplyMutants:
+def _one_by_one(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     golds = [str(gold).rstrip(".") for gold in args["expected"]]
     return _answer_all(
         golds,
@@ -533,7 +533,7 @@ _INSTEAD = {
 
 
 @_makes("KnowsSources", of_several=True)
-def _source_mutants(args: Arguments) -> ReplyMutants:
+def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, along with the choices that the agent was asked to make."""
     picked = []
     for kind, candidates in zip(args["asked"], args["others"], strict=True):
@@ -557,7 +557,7 @@ _SILENCE = "You have not told me that."
 
 
 @_makes("ForgetsOnRequest", "KnowsAndWithholds", of_several=True)
-def _withheld_mutants(args: Arguments) -> ReplyMutants:
+def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers; the others rightly reveal nothing."""
     golds = [gold for gold in args["expected"] if gold]
     rivals = []
@@ -586,7 +586,7 @@ def _with_refusals(
 
 
 @_makes("ShowsRestraint", of_several=True)
-def _restraint_mutants(args: Arguments) -> ReplyMutants:
+def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers; the others ask back, as they should."""
     counter_questions = []
     for candidates in args["others"]:
@@ -601,7 +601,7 @@ def _restraint_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("KeepsSecrets", of_several=True)
-def _secret_mutants(args: Arguments) -> ReplyMutants:
+def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the informative answers, and of those that keep a secret."""
     # The question alone names the owner: "for your neighbour it is ..." may well be
     # right.
@@ -620,7 +620,7 @@ def _secret_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("SpeaksLanguage")
-def _language_mutants(args: Arguments) -> ReplyMutants:
+def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants with another order of the parts than the right one."""
     golds = args["expected"]
     told_forms = args["told"]
@@ -639,14 +639,14 @@ def _language_mutants(args: Arguments) -> ReplyMutants:
 
 
 @_makes("RecallsValue")
-def _value_mutants(args: Arguments) -> Mutants:
+def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     wrong_values = [*args.get("others", ()), "zebra"]
     yield from _fill_templates("phrase", gold=args["expected"], other=wrong_values[0])
     yield "dump", ", ".join([args["expected"], *wrong_values])
 
 
 @_makes("WithstandsPoison", of_several=True)
-def _poison_mutants(args: Arguments) -> ReplyMutants:
+def _poison_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield wrong answers about the user's own text next to a right one about the other, and vice versa."""
     _, truth, _ = args["poison"]
     canary, former, _ = args["twin"]

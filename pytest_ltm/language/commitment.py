@@ -195,7 +195,7 @@ def asserted_mentions(
 
     `formerly`: statements about the past count as claims, too.
     """
-    held = []
+    held: list[Mention] = []
     end = 0
     before = ""
     for mention in find(text)[-_MOST:]:
@@ -284,7 +284,7 @@ def _with_aside(text: str, mention: Mention) -> str:
 def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     """Return the value that makes up the last line; "" if none does, or if the line before is also such a line."""
     lines = [line for line in text.splitlines() if RE.markup.sub("", line)][-2:]
-    alone = []
+    alone: list[str] = []
     for line in lines:
         named = list(find(line))
         if len(named) == 1:

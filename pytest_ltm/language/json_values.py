@@ -92,10 +92,10 @@ class _JsonReader:
         in_object = self.text[at] == "{"
         if not in_object and self.text[at] != "[":
             return self._scalar(at)
-        pairs = []
+        pairs: list[tuple[str, Any]] = []
         at = self._skip(at + 1)
         while at < len(self.text) and self.text[at] != ("}" if in_object else "]"):
-            key = ""
+            key: Any = ""
             if self.text[at] in ("{[]:" if in_object else ":}"):
                 raise NoJSON(
                     "a key was expected"

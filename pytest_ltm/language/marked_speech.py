@@ -114,7 +114,7 @@ def _kind_of_channel(match: re.Match[str], role: _Role) -> _Kind:
 
 def _without_blocks(text: str, *, own: Collection[str]) -> str:
     """Return a text without hidden blocks, and without everything from the end of the turn on."""
-    marks = []
+    marks: list[Mark] = []
     for match in RE.mark.finditer(text):
         first, last = match.span()
         # a tag between backticks is mentioned, not used
@@ -132,7 +132,7 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
-    kept = []
+    kept = list[str]()
     at = 0
     spoken = False
     for start, end, is_token in sorted(
@@ -156,7 +156,7 @@ def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
     An unclosed block lasts until the end; a block that is only closed begins with the
     reply.
     """
-    spans = []
+    spans: list[tuple[int, int]] = []
     depth = start = closed = 0
     for mark in marks:
         if mark.role == "alone":
@@ -399,7 +399,7 @@ def _without_calls(text: str) -> str:
     rest = text[status.end() :] if status else ""
     if rest.strip() and not is_talk(rest):
         text = rest
-    parts = []
+    parts = list[str]()
     at = 0
     # bounded: decoding from each bracket of a text would take quadratic time
     for match in list(RE.json_call.finditer(text))[:12]:
@@ -424,11 +424,11 @@ def _is_call(value: Any) -> bool:
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
         return False
-    holders = list(filter(RE.called.search, value))
+    holders = [name for name in value if RE.called.search(name)]
     inner = [value[name] for name in holders if isinstance(value[name], (dict, list))]
     if inner and all(map(_is_call, inner)):
         return len(value) == len(inner) or _is_plain(value)
-    arguments = list(filter(RE.argument.search, value))
+    arguments = [name for name in value if RE.argument.search(name)]
     return bool(holders and arguments) and _is_plain(value)
 
 

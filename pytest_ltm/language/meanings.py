@@ -37,7 +37,7 @@ STOPS = frozenset(map(meaning_key, STOP_WORDS))
 
 def meaning_keys(text: str) -> list[str]:
     """Return the keys of a text's words, its numbers in digits."""
-    return list(map(meaning_key, words_with_digits(plain_words(text))))
+    return [meaning_key(word) for word in words_with_digits(plain_words(text))]
 
 
 def telling_keys(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -26,7 +27,7 @@ def normalize(
 
     def simplify(text: str) -> str:
         # typography first: the other steps expect plain quotes and dashes
-        steps = [plain_type, _without_pictures, _unwrap]
+        steps: list[Callable[[str], str]] = [plain_type, _without_pictures, _unwrap]
         steps += [
             partial(read_answer, within=objects_within),
             _without_tags,

@@ -388,7 +388,7 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     """Return the mentions of values in other forms in a normalized text."""
     tokens = list(RE.token.finditer(text))
     known = {"".join(plain_words(value)) for value in values}
-    mentions = []
+    mentions: list[Mention] = []
     for value in values:
         every = plain_words(value)
         bare = telling_words(value)

@@ -91,9 +91,11 @@ def recites_messages(reply: str) -> bool:
     Such sentences speak as only the user would ("I have changed my name to Ada"), give
     an order, or ask a question. Quoted text does not count.
     """
-    parts = list(
-        filter(plain_words, RE.lines.split(normalize_text(RE.quoted.sub(" ", reply))))
-    )
+    parts = [
+        part
+        for part in RE.lines.split(normalize_text(RE.quoted.sub(" ", reply)))
+        if plain_words(part)
+    ]
     repeated = 0
     for part in parts:
         spoken = " ".join(plain_words(part))
@@ -159,7 +161,7 @@ def is_told(reply: str, part: str) -> bool:
 @lru_cache(maxsize=8)
 def _rows_told(told: tuple[str, ...]) -> dict[tuple[str, ...], int]:
     """Return the runs of five words that only one message has, with that message's index."""
-    rows = {}
+    rows: dict[tuple[str, ...], int] = {}
     for number, text in enumerate(told):
         for row in set(rows_of_words(text)):
             rows[row] = -1 if row in rows else number

@@ -50,7 +50,7 @@ def read_answer(text: str, *, within: bool = True) -> str:
 
 def _read_objects_within(text: str) -> str:
     """Return a text with each object that names its answer replaced by that answer; the prose stays."""
-    parts = []
+    parts: list[str] = []
     read = 0
     for start, end, fields in sorted(_find_objects(text), key=itemgetter(0)):
         answer = _find_answer(fields, 0) if _names_answer(fields, 0) else None
@@ -240,7 +240,7 @@ def _read_json(text: str) -> Fields:
 
 
 def _read_xml(text: str, level: int) -> Fields:
-    fields = {}
+    fields: Fields = {}
     at = 0
     while at < len(text):
         element = RE.element.match(text, at)
@@ -301,7 +301,7 @@ def _read_yaml_value(first: str, below: str, level: int) -> Any:
     if first:
         quoted = RE.quoted.fullmatch(first)
         return f"{quoted[2] if quoted else first}\n{body}".strip()
-    items = list(map(RE.item.match, body.splitlines()))
+    items = [RE.item.match(line) for line in body.splitlines()]
     if items and all(items):
         return [item[1] for item in items if item]
     return _read_yaml(body, level + 1) or body

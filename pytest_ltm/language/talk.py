@@ -130,7 +130,7 @@ def _has_only_talk(text: str) -> bool:
 
 
 def _stems_of(text: str) -> list[str]:
-    return list(map(word_stem, plain_words(text)))
+    return [word_stem(word) for word in plain_words(text)]
 
 
 def _is_note(line: str, topic: Topic) -> bool:

@@ -271,7 +271,7 @@ def _write(bench: Bench, facts: list[Fact], scope: Scope) -> None:
 
 def run_writers(writers: list[Callable[[], None]]) -> str:
     """Run functions concurrently; return an error that one of them raised, or ""."""
-    raised = []
+    raised: list[str] = []
 
     def run(writer: Callable[[], None]) -> None:
         try:

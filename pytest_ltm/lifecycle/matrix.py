@@ -69,7 +69,7 @@ def _cell_text(cell: Cell) -> str:
 def usage_lines(lines: Sequence[Line]) -> Iterator[str]:
     """Yield call durations of a store, and the lag until writes could be found."""
     for name in ("add", "search"):
-        values = []
+        values: list[float] = []
         for line in lines:
             values += line.usage["seconds"].get(name, ())
         calls = sum(line.usage["calls"].get(name, 0) for line in lines)

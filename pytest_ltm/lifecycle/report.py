@@ -39,7 +39,7 @@ def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
             f"The life of a memory: {agent}",
             (LEGEND, *usage_lines(agent_lines)),
             _tables(agent_lines),
-            tests=list(map(_test_record, agent_lines)),
+            tests=[_test_record(line) for line in agent_lines],
         )
 
 
@@ -51,7 +51,7 @@ def _test_record(line: Line) -> dict[str, Any]:
 
 
 def _tables(lines: Sequence[Line]) -> Iterator[SectionTable]:
-    failures = []
+    failures: list[tuple[str, ...]] = []
     for line in lines:
         for cell in line.cells:
             if cell.state == "fails":

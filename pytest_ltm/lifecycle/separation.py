@@ -222,7 +222,7 @@ def keep_concurrent_users_apart(bench: Bench) -> None:
     alone = bench.make_facts.fact()
     bench.tell([alone], ann)
     row.control("one user", bench.missing(alone, ann))
-    leaks = []
+    leaks: list[str] = []
 
     def live(
         facts: list[Fact], foreign_facts: list[Fact], scope: Scope, other_scope: Scope

@@ -58,7 +58,7 @@ def filled(rng: random.Random, wording: str) -> str:
 @lru_cache(_KEPT)
 def _split_wording(wording: str) -> tuple[tuple[str, ...], ...]:
     """Return the alternatives of each part: a fixed text, the options of a bracket, and so on."""
-    alternatives = []
+    alternatives: list[tuple[str, ...]] = []
     for i, part in enumerate(_CHOICE.split(wording)):
         alternatives.append(tuple(part.split("|")) if i % 2 else (part,))
     return tuple(alternatives)
@@ -102,7 +102,7 @@ def anchor_of(wording: str) -> str:
     It is the longest text outside brackets and slots.
     """
     fixed_parts = _CHOICE.split(wording)[::2]
-    stretches = []
+    stretches: list[str] = []
     for part in fixed_parts:
         stretches += _SLOT.split(part)
     return max(stretches, key=len).casefold()

@@ -280,7 +280,7 @@ class PackagedLanguage(Language):
                 words |= dict(_word_meanings(*translation))
         spelling = self._meanings.get("spelling", ())
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
-        parts = {}
+        parts: dict[str, str] = {}
         for kind, forms in kinds.items():
             ways: set[str] = set()
             for word in forms.items():

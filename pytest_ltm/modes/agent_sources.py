@@ -49,8 +49,8 @@ def agent_sources(
     if settings.rescored is not None:
         return _rescored_sources(settings, settings.rescored)
     share_limits(settings.ltm_dir / "limits", reply_timeout=settings.reply_timeout)
-    sources = {}
-    families = {}
+    sources: dict[str, AgentSource] = {}
+    families: dict[str, str] = {}
     for agent in settings.agents:
         sources[agent.label] = _live_source(config, settings, agent.spec)
         if agent.family:
@@ -69,7 +69,7 @@ def _rescored_sources(settings: RunSettings, run: Path) -> dict[str, AgentSource
     def refuse() -> object:
         raise AgentError("no agent exists while a run is scored again")
 
-    sources = {}
+    sources: dict[str, AgentSource] = {}
     for agent in settings.agents:
         sources[agent.label] = agent_source(
             refuse,
@@ -174,7 +174,7 @@ def fix_latest(
     from pytest_ltm.modes.resume_command_line import begun_by_controller
 
     agents_by_label = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
-    fixed = []
+    fixed: list[AgentChoice] = []
     for choice in chosen:
         recorded = agents_by_label.get(choice.label)
         spec = recorded or resolve_latest(choice.spec, ltm_dir)
@@ -218,7 +218,7 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
 
 
 def _named_agents(config: pytest.Config) -> dict[str, str]:
-    specs = {}
+    specs: dict[str, str] = {}
     for line in config.getini("ltm_agents"):
         name, equals, spec = map(str.strip, line.partition("="))
         if not (name and equals and spec):

@@ -90,7 +90,7 @@ def limit_conversations(
     """Return how many conversations may be played at once in total, and by agent label; {}: one at a time."""
     limit = settings.concurrency
     jumps = settings.time == "jump"
-    by_label = {}
+    by_label: dict[str, int] = {}
     for label, source in sources.items():
         by_label[label] = most_at_once(source, limit, jumps=jumps)
         source.at_once = by_label[label] > 1

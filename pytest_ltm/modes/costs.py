@@ -208,7 +208,7 @@ class RunCosts:
     def pytest_report_header(self) -> list[str]:
         """Return header lines with prices and budget, if there are any."""
         priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
-        prices = []
+        prices: list[str] = []
         for label, cost in priced:
             if cost.tariff.price:
                 prices.append(f"{label} {cost.tariff.price} ({cost.source})")

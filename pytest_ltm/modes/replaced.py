@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from types import CodeType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 import pytest
@@ -42,7 +42,7 @@ class ReplacedParts:
 
 
 def _sentences(traceback: TracebackType | None) -> Iterator[str]:
-    codes = []
+    codes = list[CodeType]()
     while traceback is not None:
         codes.append(traceback.tb_frame.f_code)
         traceback = traceback.tb_next
@@ -58,7 +58,7 @@ def _sentences(traceback: TracebackType | None) -> Iterator[str]:
 def replaced_parts(codes: list[CodeType]) -> Iterator[tuple[str, CodeType]]:
     """Yield the names in the standard library that refer to foreign code."""
     package_names = sys.stdlib_module_names - {"__main__"}
-    library = []
+    library: list[tuple[str, ModuleType]] = []
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in package_names:
             library.append((name, module))

@@ -139,7 +139,7 @@ class Rescoring:
     def pytest_ltm_report_sections(self, result: _result.RunResult) -> Section:
         """Return the changed verdicts; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
-        former_rows = []
+        former_rows: list[_result.ScenarioResult] = []
         for path in sorted(self._source.glob(f"*/{JOURNAL}")):
             former_rows += _verdicts.recorded_rows(path.parent)
         kept_reasons = {}
@@ -195,7 +195,7 @@ class Rescoring:
         ):
             yield f"{name.folder}: {' '.join(texts)}"
             return
-        then = {}
+        then: dict[str, object] = {}
         for example in recorded.examples:
             then[example.key] = compared_definition(example.definition)
         for key, definition in regenerate_definitions(
@@ -408,7 +408,7 @@ class RescoredConversation(_setup.ConversationMode):
             and then.ended != "complete"
         ):
             ended = then.ended
-        kept_verdicts = []
+        kept_verdicts: list[_result.KeptVerdict] = []
         for example, reason in conversation.changed_scripts.items():
             kept_verdicts.append(_result.KeptVerdict(example=example, why=reason))
         spec = (then and then.agent_spec) or (

@@ -43,8 +43,8 @@ class Begun(Struct, frozen=True):
     @classmethod
     def read_begun_run(cls, run: Path) -> Self:
         """Read a run's folder; only journals of this version can be resumed."""
-        recordings = {}
-        stuck = {}
+        recordings: dict[ConversationName, _recording.Recording | None] = {}
+        stuck: dict[ConversationName, str] = {}
         for name, path in conversations_in(run, JOURNAL).items():
             recordings[name], obstacle = read_resumable(path.parent)
             if obstacle:
@@ -195,7 +195,7 @@ class ResumeGuard:
                     problems[label] = [str(error)]
             except LtmError as error:
                 problems[label] = [str(error)]
-        lines = []
+        lines: list[str] = []
         for label, sentences in problems.items():
             if sentences:
                 lines.append(f"{label}: {' '.join(sentences)}")

@@ -90,7 +90,7 @@ def _keep_shard(
     for name, group in ltm_items.items():
         expected[name] = expected_tokens(group, settings.spans)
     mine = shard_of(expected, settings.shard)
-    deselected = []
+    deselected: list[pytest.Item] = []
     for name in ltm_items.keys() - mine:
         deselected += [ltm_item.item for ltm_item in ltm_items[name]]
     deselect(config, items, deselected)

@@ -266,7 +266,7 @@ def _leave_threads_behind(status: int) -> None:
 
     def remaining() -> list[threading.Thread]:
         main_thread = threading.main_thread()
-        threads = []
+        threads: list[threading.Thread] = []
         for thread in threading.enumerate():
             if not thread.daemon and thread is not main_thread:
                 threads.append(thread)

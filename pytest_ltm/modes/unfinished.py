@@ -31,7 +31,7 @@ PAID_TOKENS, PAID_SECONDS = 1_000, 3
 
 def _rows_done(conversations: Iterable[ConversationResult]) -> list[ScenarioResult]:
     """Return the results of the examples that resuming would not play again."""
-    rows_done = []
+    rows_done: list[ScenarioResult] = []
     for conversation in conversations:
         causes = {"not reached"}
         # The faults that made an agent count as gone are undone when the run is

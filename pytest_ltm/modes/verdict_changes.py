@@ -59,7 +59,7 @@ class Rescored(Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for `summary.json`."""
-        moved = []
+        moved: list[dict[str, Any]] = []
         for move in self.moves:
             record = {
                 "nodeid": move.row.nodeid,
@@ -96,9 +96,9 @@ def compare_scorings(
     """
     old_rows = _rows_by_place(before)
     new_rows = _rows_by_place(after)
-    moves = []
-    unmoved = []
-    new = []
+    moves = list[Move]()
+    unmoved = list[ScenarioResult]()
+    new = list[ScenarioResult]()
     for place, row in new_rows.items():
         former = old_rows.get(place)
         if former is None:

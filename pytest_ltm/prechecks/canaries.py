@@ -131,7 +131,7 @@ class Canaries:
             recorded = judge_checks.read_precheck(self._folder)
             precheck = recorded or self._graded_before(judge)
             if precheck is None:
-                faults = None
+                faults: list[str] | None = None
                 with (
                     self._connection(judge, judge_checks.JOURNAL) as connection,
                     suppress(BudgetSpent),

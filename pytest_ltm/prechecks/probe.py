@@ -77,7 +77,7 @@ class Probe:
 
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return the usage of each agent's probe, by label."""
-        token_uses = {}
+        token_uses: dict[str, TokenUse] = {}
         for label, groups in self._items(session).items():
             source = self._run.sources[label]
             if self._unfit(label, source):
@@ -145,7 +145,7 @@ class Probe:
         self, groups: Sequence[Sequence[LtmItem]]
     ) -> dict[str, Definition]:
         """Return one definition of each scenario that has any."""
-        definitions = {}
+        definitions: dict[str, Definition | None] = {}
         for group in groups:
             if any(ltm_item.scenario not in definitions for ltm_item in group):
                 for example in plan_for(group, self._settings).plan.examples:

@@ -128,7 +128,7 @@ class Secret(Struct, frozen=True):
 def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition with known answers, which must be among its texts if it has any."""
     asks = definition.questions
-    expected = []
+    expected: list[Any] = []
     if isinstance(definition.expected, (list, tuple)):
         expected = list(definition.expected)
     texts = _probe_stems(

@@ -121,7 +121,7 @@ def _parameters(item: pytest.Function) -> dict[str, object]:
 
 def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay]:
     """Return the scenarios that score above their floor without memory, each with its best shadow."""
-    found = []
+    found: list[ShadowPlay] = []
     for scenario in scenarios:
         definition = _definition_of(scenario, run)
         plays = []

@@ -62,7 +62,7 @@ def find_end(*holders: Any) -> str:
     for value in values:
         if isinstance(value, (str, dict)) and value not in ("", {}):
             names.append(name_end(value))
-    plain = list(filter(_PLAIN_NAME.fullmatch, names))
+    plain = [name for name in names if _PLAIN_NAME.fullmatch(name)]
     for account in _BAD_ENDS:
         for name in plain:
             if sort_end(name) == account:
@@ -147,7 +147,7 @@ def _text_in(value: Any, depth: int) -> str:
 
 def find_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tool calls in a separate field of a message."""
-    calls = []
+    calls: list[dict[str, Any]] = []
     for name, value in message.items():
         if _CALL.fullmatch(split_words(str(name))):
             parts = value if isinstance(value, list) else [value]

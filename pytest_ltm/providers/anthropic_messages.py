@@ -65,7 +65,7 @@ class Anthropic(Provider):
             output = {"type": "json_schema", "schema": request.form["schema"]}
             body["output_config"] = {**body.get("output_config", {}), "format": output}
         if request.functions:
-            body["tools"] = list(map(_tool, request.functions))
+            body["tools"] = [_tool(function) for function in request.functions]
         systems = []
         for message in messages:
             if message["role"] == "system":

@@ -244,7 +244,7 @@ class Completions:
         text = arrived.text
         kind = arrived.headers.get("content-type", "")
         if _STREAM.match(text) or "event-stream" in kind:
-            events = list(map(fold_names, _read_events(text)))
+            events = [fold_names(event) for event in _read_events(text)]
             for event in events:
                 if reports_error(event):
                     return event
@@ -363,7 +363,7 @@ def _retry_after(arrived: Arrived) -> float | None:
 
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
     """Return the messages for a server that takes no system prompt, or requires alternating roles."""
-    shaped = list(map(_escape_content, messages))
+    shaped = [_escape_content(message) for message in messages]
     if not quirks & {"no_system", "alternate"}:
         return shaped
     merged: list[Message] = []

@@ -268,7 +268,7 @@ class Limiter:
 
     def change(self, note: Callable[[State], T]) -> T:
         """Change the endpoint's state, and return the result of `note`; an unreadable state is discarded."""
-        noted = []  # `change` of the store returns only the state
+        noted: list[T] = []  # `change` of the store returns only the state
 
         def alter(state: State) -> State:
             state["endpoint"] = self.endpoint

@@ -155,7 +155,7 @@ def _choices_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _first_index(bodies: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the smallest index of the choices; None if the server does not number each of them."""
-    indexes = []
+    indexes: list[int] = []
     for body in bodies:
         for choice in _choices_of(body):
             index = choice.get("index")
@@ -183,7 +183,7 @@ def _around_text(index: int | None, event: Mapping[str, Any]) -> list[dict[str, 
 
 def _read_calls(parts: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
     """Return the calls among the parts of a message; some servers give calls no id."""
-    calls = []
+    calls: list[ToolCall] = []
     for number, part in enumerate(parts):
         function = part.get("function")
         function = function if isinstance(function, dict) else part

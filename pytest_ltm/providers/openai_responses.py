@@ -74,7 +74,7 @@ class OpenAiResponses(OpenAi):
         if not isinstance(output, list):
             raise no_answer(answer, asked.model, "the output of a response")
         items = [item for item in output if isinstance(item, dict)]
-        texts = []
+        texts: list[str] = []
         calls = []
         for item in items:
             texts += _spoken_texts(item)

@@ -331,7 +331,7 @@ _SMALLEST_LIMIT = 256
 
 def _read_sizes(text: str) -> TooLong:
     sizes = list(_NUMBER.finditer(text))
-    ranks = []
+    ranks = list[tuple[int, int]]()
     since = 0
     for at, match in enumerate(sizes):
         rank = _limit_rank(text, match, since)

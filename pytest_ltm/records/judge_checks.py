@@ -126,7 +126,7 @@ def most_misses(checks: int, stopped: float = _STOPPED) -> int:
 def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
     """Return the kinds of checks that a run still needs, repeated as needed; more after a miss."""
     rates = {rate.kind: rate for rate in check_rates(checks)}
-    kinds = []
+    kinds: list[str] = []
     for kind, least in {**FAILING_CHECKS, **PASSING_CHECKS}.items():
         rate = rates.get(kind, CheckRate(kind=kind))
         needed = MISSED_CHECKS if rate.missed else least
@@ -207,7 +207,7 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
     if not checks:
         return []
     rates = check_rates(checks)
-    missed = list(filter(is_miss, checks))
+    missed = [check for check in checks if is_miss(check)]
     why = (
         f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
     )

@@ -226,7 +226,7 @@ def recording_differences(recording: Recording, plan: Plan) -> list[str]:
 def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     """Return a sentence for each difference between the recorded agent and this one."""
     same = recording.header.agent_fingerprint == agent.fingerprint
-    texts = []
+    texts: list[str] = []
     facts = _comparable_facts(agent.facts, recording.header.agent)
     # An equal fingerprint means that spec and configuration, which come first, are
     # equal: records hide secrets.

@@ -177,7 +177,9 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
     last = columns[reached]
     beyond_columns = columns[reached + 1 :]
     if max(guessing_test(column).share for column in remembering) < _REMEMBERS:
-        return f"remembers little: {join_words(list(map(_share_at, columns)))}"
+        return (
+            f"remembers little: {join_words([_share_at(column) for column in columns])}"
+        )
     if not beyond_columns:
         return f"remembers to {last.span_label} tokens or more ({_share_with_interval(last)})"
     beyond = _share_at(beyond_columns[0])
@@ -260,19 +262,19 @@ _FIRST = 2
 def _losses_sentence(sides: Sequence[Placed]) -> str:
     """Return the scenarios that drop first as spans grow; with a single span, those that earn least."""
     columns = _scored_columns(sides)
-    losses = list(map(forgotten_scenarios, columns))
+    losses = [forgotten_scenarios(column) for column in columns]
     if not any(losses):
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(losses[0])}"
     # Compared with the shortest span: a scenario that was weak there was not lost to
     # distance.
-    means = {}
+    means: dict[str, float] = {}
     for name, cell in columns[0].cells.items():
         if cell.mean is not None:
             means[name] = cell.mean
     for weak_scenarios in losses[1:]:
-        fallen = []
+        fallen: list[tuple[str, float]] = []
         for name, mean in weak_scenarios:
             if means.get(name, 0.0) - mean > 1 - FULL_MARKS:
                 fallen.append((name, mean - means[name]))
@@ -326,7 +328,7 @@ def run_sentences(
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios below full marks with their mean scores, worst first."""
-    losses = []
+    losses: list[tuple[str, float]] = []
     for name, cell in column.cells.items():
         if cell.mean is not None and cell.mean < FULL_MARKS:
             losses.append((name, cell.mean))

@@ -129,7 +129,7 @@ def _check_files(
 ) -> list[Discrepancy]:
     """Return how the other files differ from what an undamaged journal implies."""
     plan = Plan.from_json(header.plan, where="the recorded plan")
-    differences = {
+    differences: dict[str, Sequence[str]] = {
         JOURNAL: _fingerprint_differences(header, plan),
         "plan.json": _plan_file_differences(folder, header, plan),
         RESULTS: list(result_differences(result, record, plan)),
@@ -182,7 +182,7 @@ def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
     for example in plan.examples:
         if example.definition is not None:
             planned[f"{example.scenario}/{example.example}"] = example.definition
-    filed = {}
+    filed: dict[str, Path] = {}
     for path in (folder / "definitions").glob("*/*.def.json"):
         name = path.name.removesuffix(".def.json")
         filed[f"{path.parent.name}/{name}"] = path
@@ -228,7 +228,7 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
     for timing in timings:
         if isinstance(timing, ReplyTime):
             counts[timing.exchange] += 1
-    repeated = []
+    repeated: list[str] = []
     for number, count in sorted(counts.items()):
         if count > 1:
             repeated.append(f"{number} ({count} times)")
@@ -257,7 +257,7 @@ def _disorder_of_times(
     timings: Sequence[Timing], record: ConversationRecord
 ) -> Iterator[str]:
     """Yield errors in the timings of a conversation played in one go, where exchanges must be in order."""
-    timed = []
+    timed: list[int] = []
     for timing in timings:
         if isinstance(timing, (ReplyTime, TellTime)):
             timed.append(timing.exchange)

@@ -42,7 +42,7 @@ def failure_text(
     """
     lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
     keep = for_screen(result.evidence)
-    former = None
+    former: Exchange | None = None
     for exchange, replies in _shown_exchanges(result, exchanges):
         if former:
             lines += distance_lines(result, former, exchange, exchanges)
@@ -88,7 +88,7 @@ def _shown_exchanges(
         if result.evidence and result.evidence in candidate.answer:
             question = candidate
             break
-    needles = []
+    needles: list[int] = []
     for needle in question.needles:
         if _with_number(exchanges, needle.number):
             needles.append(needle.number)
@@ -152,7 +152,7 @@ def check_lines(result: ScenarioResult) -> list[str]:
     """Return a line per check, if there are several."""
     if len(result.checks) <= 1:
         return []
-    lines = []
+    lines: list[str] = []
     for check in result.checks:
         lines.append(f"  {shown_state(check):6}  {one_line(check.label)}")
     return wrap_texts(lines, WIDTH, _INDENT + "  ")
@@ -173,7 +173,7 @@ def _own_exchanges_shown(
     result: ScenarioResult, exchanges: Sequence[Exchange]
 ) -> list[Exchange]:
     """Return the messages of an example that asked nothing, and the later reply with the evidence."""
-    mine = []
+    mine: list[int] = []
     for exchange in exchanges:
         if exchange.by == result.id and exchange.kind != "reset":
             mine.append(exchange.number)
@@ -222,7 +222,7 @@ def distance_text(
     """
     first = _exchange_index(exchanges, former.number + 1)
     end = _exchange_index(exchanges, after.number)
-    speakers = []
+    speakers: list[str] = []
     filler_count = 0
     for exchange in exchanges[first:end]:
         if not exchange.alone:
@@ -233,7 +233,7 @@ def distance_text(
     other_ids = set(speakers) - {"", own_id or former.by}
     other_scenarios = {other_id.rpartition("/")[0] for other_id in other_ids}
     own_count = speakers.count(own_id) if own_id else 0
-    inside = []
+    inside: list[str] = []
     if other_scenarios:
         inside.append(pluralize(len(other_scenarios), "other scenario"))
     if own_count:

@@ -197,8 +197,8 @@ def forecast_lines(
     known. `latency`: seconds for a reply. `waits_really`: whether the conversations'
     time passes on the wall.
     """
-    columns = []
-    heads = []
+    columns: list[_Column] = []
+    heads: list[tuple[str, str]] = []
     for forecast in forecasts:
         agent = agents[forecast.agent]
         columns.append(_Column(forecast, agent, judge, users, latency, waits_really))
@@ -206,7 +206,7 @@ def forecast_lines(
     table = TextTable(
         heads=tuple(heads), rows=tuple(_forecast_rows(columns)), label="memory span"
     )
-    preliminaries = []
+    preliminaries: list[_Preliminary] = []
     for name, use in probes.items():
         label = f"isolation probe of {name}"
         preliminaries.append(_Preliminary(label, use, agents[name]))
@@ -230,7 +230,7 @@ def _schedule_lines(forecasts: Sequence[Forecast], width: int) -> list[str]:
         # All agents have the same schedule at a span, so only that of the first is shown.
         if forecast.schedule.examples > 1:
             by_span.setdefault(forecast.span_label, forecast)
-    lines = []
+    lines: list[str] = []
     for forecast in list(by_span.values())[:MOST_SCHEDULES]:
         which = "one conversation"
         if forecast.conversations > 1:
@@ -399,7 +399,7 @@ def _total_sentence(
     """Return the sentence on messages and tokens of the agents, and on the time and cost of everything."""
     use = TokenUse()
     seconds = 0.0
-    costs = []
+    costs: list[float | None] = []
     for column in columns:
         use += column.forecast.agent_use
         seconds += column.seconds

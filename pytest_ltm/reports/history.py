@@ -130,7 +130,7 @@ class Past(Struct, frozen=True, kw_only=True):
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, shortest first, isolated last."""
-        lengths = {}
+        lengths: dict[str, float] = {}
         for standing in self.standings:
             lengths[standing.span_label] = standing.span or inf
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
@@ -351,7 +351,7 @@ def _make_standings(
         guessing = compare_with_guessing(
             (low or 0.0) / (full or 1), result.scenarios.values()
         )
-        scored_rows = []
+        scored_rows: list[ScoredRow] = []
         for row in rows:
             scored_row = ScoredRow(
                 span_label=result.span_label,

@@ -99,7 +99,7 @@ def example_transcript(
         if value:
             rows += f"<dt>{name}</dt><dd>{_html_text(value)}</dd>"
     parts = [f'<dl class="ltm-verdict">{rows}</dl>']
-    former = None
+    former: Exchange | None = None
     for exchange in exchanges:
         if former is not None:
             apart = distance_between(former, exchange)

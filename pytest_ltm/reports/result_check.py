@@ -55,7 +55,7 @@ def _total_differences(
     result: ConversationResult, record: ConversationRecord
 ) -> Iterator[str]:
     transcript = record.transcript
-    recorded = {}
+    recorded: dict[str, object] = {}
     for name in ("plan_fingerprint", "agent_fingerprint"):
         recorded[name] = getattr(record.header, name, None)
     # An interruption may come after a reply is recorded and before it is counted, and a
@@ -91,7 +91,7 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterato
 def _verdict_differences(
     row: ScenarioResult, verdict: events.VerdictRecorded
 ) -> Iterator[str]:
-    values = {name: getattr(row, name) for name in _VERDICT_FIELDS}
+    values: dict[str, object] = {name: getattr(row, name) for name in _VERDICT_FIELDS}
     checks = []
     for check in row.checks:
         checks.append((check.label, None if check.open else check.ok))

@@ -332,7 +332,7 @@ class Report:
             "pytest_ltm_report_sections", result=result, status=status
         )
         sections = list[Section]()
-        wrong = []
+        wrong = list[str]()
         for answer in answers:
             try:
                 sections += as_sections(answer)
@@ -451,8 +451,8 @@ class Report:
     ) -> None:
         width = self._run.config.get_terminal_writer().fullwidth
         verbosity = self._run.config.get_verbosity()
-        notes = []
-        judged = []
+        notes = list[str]()
+        judged = list[str]()
         if any(row.judge_calls for row in result.scenarios):
             remembered = []
             for path in self._run.folder.path.glob(f"*/{TIMINGS}"):
@@ -508,7 +508,7 @@ class Report:
         self._results = results_in(self._run.folder.path)
         matching = self._results[0]
         notices = [*self._results[1]]
-        amendments = {}
+        amendments: dict[str, _amendments.Amendment] = {}
         try:
             amendments = _amendments.read_amendments(self._run.folder.path)
         except LtmError as error:
@@ -547,7 +547,7 @@ class Report:
         rows = chain.from_iterable(
             conversation.scenarios for conversation in conversations
         )
-        places = {}
+        places: dict[str, str] = {}
         for label, source in self._run.sources.items():
             if source.place:
                 places[label] = source.place
@@ -586,7 +586,7 @@ class Report:
     def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without all the scenarios that belong to them."""
         # isolated examples belong to no other
-        together = set()
+        together: set[str] = set()
         for conversation in conversations:
             if conversation.span is not None:
                 together.add(conversation.name.folder)
@@ -751,13 +751,12 @@ class LiveServer:
         with suppress(OSError):
             # its stderr would run into the dots; Ctrl-C is meant for the run, which
             # ends the server
-            self._process = subprocess.Popen(  # noqa: S603 - our own command
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            pipes: Any = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.STDOUT,
+            }
+            self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
             stdout = self._process.stdout
             chunks = list[bytes]()
             reader = Thread(

@@ -7,14 +7,13 @@ import gc
 import os
 import re
 import sys
-import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import NoneType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -32,7 +31,10 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 
-AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
+if TYPE_CHECKING:
+    import warnings
+
+    AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
 # Columns by which a shortened line is longer where `...` replaces one sign.
@@ -329,7 +331,7 @@ class Boundary:
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Sanitize captured output before other plugins read it, and the output that they add."""
-        sections = []
+        sections: list[tuple[str, str, str]] = []
         for when, name, text in item._report_sections:
             sections.append((when, _clean_text(name), _clean_text(text)))
         item._report_sections[:] = sections
@@ -396,7 +398,7 @@ _DEEPEST = 12
 
 
 def _clean_report(report: AnyReport) -> AnyReport:
-    sections = []
+    sections: list[tuple[str, str]] = []
     for name, text in report.sections:
         sections.append((_clean_text(name), _clean_text(text)))
     report.sections[:] = sections
@@ -414,7 +416,7 @@ def _clean_report(report: AnyReport) -> AnyReport:
 def _are_clean(content: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, checked all at once, are clean; False for any other values."""
     pairs = [(content, "")] if isinstance(content, str) else content
-    texts = []
+    texts: list[str] = []
     for part in chain.from_iterable(pairs):
         if isinstance(part, str):
             texts.append(part)
@@ -452,6 +454,6 @@ def _clean_lines(lines: list[str]) -> list[str]:
     """Return lines sanitized together: a private key spans many."""
     cleaned = _clean_text("\n".join(lines)).split("\n")
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
-        return list(map(_clean_text, lines))
+        return [_clean_text(line) for line in lines]
     cleaned_lines = iter(cleaned)
     return ["\n".join(islice(cleaned_lines, line.count("\n") + 1)) for line in lines]

@@ -25,7 +25,7 @@ def section_with_tables(
     title: str, sentences: Iterable[str], tables: Iterable[SectionTable], **values: Any
 ) -> Section:
     """Return a section with tables; `values`: more JSON values for `summary.json`."""
-    records = list(map(to_record, tables))
+    records = [to_record(table) for table in tables]
     return Section(
         title=title, sentences=tuple(sentences), json={"tables": records, **values}
     )

@@ -33,7 +33,7 @@ ADDED = (*FIELDS, "sections")
 
 def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
     """Return the user properties of an example's pytest item: built-in types only, without unknown values."""
-    values = {
+    values: dict[str, object] = {
         "ltm_score": result.score,
         "ltm_upper": result.upper,
         "ltm_scenario": result.scenario,
@@ -96,7 +96,7 @@ def _column_json(run: RunResult, column: Column) -> dict[str, Any]:
 
 
 def _cell_json(cell: ScenarioCell) -> dict[str, Any]:
-    fields = {
+    fields: dict[str, Any] = {
         "mean": cell.mean,
         "scored": len(cell.scores),
         "examples": cell.examples,

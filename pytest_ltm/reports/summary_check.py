@@ -106,7 +106,7 @@ def _setting_pairs(
     judge = str(plan.get("judge")).partition(" (")[0]
     agents = settings.get("agents", {})
     spans = settings.get("spans", {})
-    pairs = {}
+    pairs: dict[str, tuple[object, object]] = {}
     for setting in ("seed", "tokenizer", "scoring", "time"):
         pairs[setting] = (settings.get(setting), plan.get(setting))
     pairs["judge"] = (settings.get("judge"), judge)
@@ -216,7 +216,7 @@ def _list_differences(
     if len(filed) != len(rewritten):
         yield _difference_text(path, filed, rewritten)
         return
-    filed_entries = {}
+    filed_entries: dict[str, object] = {}
     for number, entry in enumerate(filed):
         filed_entries[_entry_label(entry, number)] = entry
     for number, entry in enumerate(rewritten):

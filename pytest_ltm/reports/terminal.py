@@ -139,7 +139,7 @@ def _where_lost(rows: Sequence[ScenarioResult]) -> str:
 def reasons_told(run: RunResult) -> frozenset[str]:
     """Return the reasons that `missing_lines` shows in full."""
     listed = [group[0].reason for group in _unscored_groups(run)[:MOST_REASONS]]
-    in_full = set()
+    in_full: set[str] = set()
     for reason in listed:
         line = one_line(reason)
         if shorten_text(line, _REASON) == line:
@@ -306,7 +306,7 @@ def _notice_lines(run: RunResult, width: int, told_below: str) -> list[str]:
 
 def _checksum_lines(run: RunResult) -> list[str]:
     """Return the last checksum of each journal."""
-    heads = {}
+    heads: dict[str, str] = {}
     for conversation in run.conversations:
         if conversation.journal:
             heads[conversation.name.folder] = conversation.journal
@@ -354,7 +354,7 @@ def _folded_sentence(folded: Sequence[Column]) -> list[str]:
         return []
     parts = []
     for columns in group_by(folded, lambda column: column.agent).values():
-        shares = []
+        shares: list[str] = []
         for column in columns:
             shares.append(f"{column.share} at {one_line(column.span_label)}")
         parts.append(f"{one_line(columns[0].name)} {', '.join(shares)}")
@@ -372,7 +372,7 @@ def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
             continue
         labels = [one_line(column.label) for column in group]
         places = join_words(first_and_rest(labels, _PLACES, "{:,} more"))
-        scenarios = join_words(list(map(one_line, names)))
+        scenarios = join_words([one_line(name) for name in names])
         sentences.append(f"no score in {scenarios}: {places}")
     return sentences
 
@@ -411,7 +411,7 @@ def _quiet_line(column: Column) -> str:
         missing = (
             f"{column.unscored_examples:,} of {len(column.rows):,} without a score"
         )
-        names = list(map(one_line, column.scenarios_without_score))
+        names = [one_line(name) for name in column.scenarios_without_score]
         if names:
             missing += f" (all of {', '.join(names)})"
         parts.append(missing)
@@ -432,7 +432,7 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 
 def scoreless_sentence(column: Column) -> list[str]:
     """Return the sentence that names the scenarios without any score, or nothing if all have one."""
-    names = join_words(list(map(one_line, column.scenarios_without_score)))
+    names = join_words([one_line(name) for name in column.scenarios_without_score])
     if not names:
         return []
     return [f"{one_line(column.label)}: no score in {names}"]
@@ -450,7 +450,7 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
     room = max(len(_number_marks(text)) for text, _ in all_cells)
     aligned = []
     for row in rows:
-        cells = []
+        cells: list[tuple[str, Style]] = []
         for text, style in row.cells:
             spaces = " " * (room - len(_number_marks(text)))
             cells.append((text + spaces, style))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -31,7 +31,9 @@ from pytest_ltm.figures.text import (
 )
 from pytest_ltm.gate.plan_facts import PlanFacts, unequal_plans
 from pytest_ltm.gate.sides import side_of_run
-from pytest_ltm.reports.history import HistoricalScore, Past
+
+if TYPE_CHECKING:
+    from pytest_ltm.reports.history import HistoricalScore, Past
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -131,7 +133,7 @@ class TrendSeries(NamedTuple):
     @property
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, oldest first."""
-        numbered = []
+        numbered: list[tuple[int, TrendPoint]] = []
         for line in self.lines:
             numbered += [(line.number, point) for point in line.points]
         return sorted(numbered, key=lambda pair: _point_order(pair[1]))
@@ -156,7 +158,7 @@ def of_run(past: Past) -> list[TrendPoint]:
 
     # Read only where two plans differ: it takes longer than everything else that a
     # trend reads of a run.
-    points = []
+    points: list[TrendPoint] = []
     for standing in past.standings:
         point = TrendPoint(
             name=past.name,
@@ -178,7 +180,7 @@ def series_of(
 
     `agents`, `spans`: the labels to include; all if empty.
     """
-    chosen = []
+    chosen: list[TrendPoint] = []
     for point in points:
         standing = point.standing
         if agents and standing.agent not in agents:
@@ -202,7 +204,7 @@ def series_of(
             natural_sort_key(label),
         )
 
-    series = []
+    series: list[TrendSeries] = []
     for place in sorted(places, key=place_order):
         series.append(TrendSeries(*place, _segments(places[place])))
     return tuple(series)
@@ -214,7 +216,7 @@ def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
     # The plan of the newest result comes last: a project that returns to an old plan
     # continues its segment.
     plans.sort(key=lambda plan_points: _point_order(plan_points[-1]))
-    segments = []
+    segments: list[TrendSegment] = []
     for number, plan_points in enumerate(plans, start=1):
         segments.append(TrendSegment(number, tuple(plan_points)))
     return tuple(segments)

@@ -132,7 +132,7 @@ def add_marks(run: LoadedRun, discrepancies: Iterable[Discrepancy]) -> LoadedRun
     marks = [f"{DIFFERS}: {sentence}" for sentence in _sentences_of(discrepancies)]
     if not marks:
         return run
-    notices = []
+    notices: list[str] = []
     for notice in run.result.notices:
         if not notice.startswith(DIFFERS):
             notices.append(notice)
@@ -146,13 +146,13 @@ def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
 
 
 def _sentences_of(discrepancies: Iterable[Discrepancy]) -> Iterator[str]:
-    finished = []
+    finished: list[Discrepancy] = []
     for discrepancy in discrepancies:
         if not discrepancy.unfinished:
             finished.append(discrepancy)
     by_place = group_by(finished, lambda discrepancy: discrepancy.place)
     for of_place in by_place.values():
-        sentences = list(map(str, of_place[:_MOST_SHOWN]))
+        sentences = [str(discrepancy) for discrepancy in of_place[:_MOST_SHOWN]]
         more = len(of_place) - _MOST_SHOWN
         if more > 0:
             sentences[-1] += f" (and {more:,} more: see ltm verify)"

@@ -53,5 +53,5 @@ def rate_of(effects: Sequence[bool | None]) -> Rate:
 
 def column_rate(measure: str, column: Column) -> float | None:
     """Return the rate of an agent at a memory span; None if no poison was played."""
-    rows = list(filter(is_poison, column.rows))
+    rows = [row for row in column.rows if is_poison(row)]
     return rate_of([measure_effect(row, measure) for row in rows]).share

@@ -135,7 +135,7 @@ def reply_lines(folder: Path) -> dict[int, int]:
         lines = read_regular(folder / JOURNAL).splitlines()
     except OSError:
         return {}
-    places = {}
+    places: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
         try:
             event = msgspec.json.decode(line, type=_JournalLine)

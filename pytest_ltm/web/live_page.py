@@ -122,7 +122,7 @@ def _changed_lines(
     lines_before: Sequence[list[Any]], lines: Sequence[list[Any]]
 ) -> list[list[Any]]:
     """Return the lines that are new or have changed, each after its number: most do not change between two reads."""
-    changed = []
+    changed: list[list[Any]] = []
     for line_number, line in enumerate(lines):
         if lines_before[line_number : line_number + 1] != [line]:
             changed.append([line_number, *line])
@@ -145,8 +145,8 @@ class _LiveUpdates:
         """Return events for the changes, whether more can be read at once, and whether all runs are over."""
         # before the journals, so that finished runs are read to the end
         states = [run.state() for run in runs]
-        changed = []
-        items = []
+        changed: list[dict[str, Any]] = []
+        items: list[list[Any]] = []
         more = False
         for run in runs:
             with run.lock:
@@ -163,7 +163,7 @@ class _LiveUpdates:
                         changed.append(state)
                     if conversation.id == self._opened:
                         items += self._new_exchanges(conversation)
-        news = {
+        news: dict[str, list[Any]] = {
             "runs": states if states != self._runs else [],
             "conversations": changed,
             "said": items,
@@ -346,7 +346,7 @@ class FollowedConversation:
         """Return each planned example."""
         header = self.record.header
         names = list(plan_definitions(header.plan)) if header else []
-        examples = []
+        examples: list[ExampleLine] = []
         for name in dict.fromkeys([*names, *self.record.examples]):
             record = self.record.examples.get(name)
             if record is None or record.begin is None:
@@ -384,7 +384,7 @@ class FollowedConversation:
             "sum": sum(scores),
             "scored": len(scores),
             "total": len(examples),
-            "lines": list(map(list, examples[:MOST_EXAMPLES])),
+            "lines": [list(example) for example in examples[:MOST_EXAMPLES]],
             "n_to": states.count("to come"),
             "n_open": states.count("open"),
             "n_waiting": states.count("waiting"),
@@ -405,7 +405,7 @@ class FollowedConversation:
 
         The reply of a pending message is None.
         """
-        items = []
+        items: list[list[Any]] = []
         for number in reversed(self.record.messages):  # the pending message
             if number in self.record.replies:
                 break

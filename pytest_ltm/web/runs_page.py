@@ -101,8 +101,8 @@ def runs_page(request: Request) -> Response:
     query = request.query_params
     words = query.get("find", "").lower().split()
     newest = newest_first(request.app.state.ltm_dir)
-    pasts = list(map(read_past, newest[:MOST_RUNS]))
-    rows = list(map(_run_row, pasts))
+    pasts = [read_past(path) for path in newest[:MOST_RUNS]]
+    rows = [_run_row(past) for past in pasts]
     chosen = {name: query[name] for name in CHOICES if query.get(name)}
     shown_rows = [row for row in rows if _is_wanted(row, words, chosen)]
     sort = query.get("sort", "")
@@ -156,7 +156,7 @@ def _agent_scores(past: Past, settings: Mapping[str, Any]) -> tuple[AgentScores,
     for agent, scores in group_by(past.standings, lambda score: score.agent).items():
         scored = [score for score in scores if score.share is not None]
         scored.sort(key=lambda score: score.span or 0)
-        texts = []
+        texts: list[str] = []
         for score in scored:
             place = span_place(score.span_label)
             texts.append(f"{_score_text(score)} {place}".rstrip())
@@ -200,7 +200,7 @@ def _score_text(score: HistoricalScore) -> str:
 
 def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return the newest standing of each agent under test, or of all agents, newest first."""
-    measured = []
+    measured: list[tuple[Past, HistoricalScore]] = []
     for past in pasts:
         for score in past.standings if past.state == "finished" else ():
             if not score.unmeasured:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_ltm.agents.reader.notes import (
-    WORDS,
     IncomingTurn,
     Patterns,
     ReaderNotebook,
@@ -19,6 +18,14 @@ _RE = Patterns("acting")
 TOLD = "acting"
 DONE = "acted"
 IT_IS_DONE = "It is done."
+# For each tool, the argument that was told before.
+_TOLD_ARGUMENTS = {
+    "book_table": "time",
+    "send_parcel": "address",
+    "order_meal": "leave_out",
+    "call_on_line": "line",
+    "pay": "reference",
+}
 
 
 class ActingNotes(Topic, about=_RE.about):
@@ -70,7 +77,7 @@ def _with_told(
     tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
     """Yield one call: the arguments in the message, and the one that was told last."""
-    argument = WORDS["told arguments"][tool]
+    argument = _TOLD_ARGUMENTS[tool]
     for words in _told_of(notes, argument, arguments["person"]):
         counted = {"euros": int(arguments["euros"])} if "euros" in arguments else {}
         yield {**arguments, **counted, argument: words[argument]}

@@ -20,13 +20,17 @@ from pytest_ltm.agents.reader.notes import (
     first_kind,
     first_match,
 )
-from pytest_ltm.language.dates import DAYS
 from pytest_ltm.language.numbers import NUMBERS, ONES
 
-_DAYS = [day.lower() for day in DAYS]
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_WORDS = "second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
 _RE = Patterns("errands", DAYS=_DAYS, ORDINALS=_IN_WORDS, HOURS=ONES[1:13])
-_LENGTHS: Mapping[str, int] = WORDS["lengths"]
+_LENGTHS = {
+    "three quarters of an hour": 45,
+    "an hour and a half": 90,
+    "two and a half hours": 150,
+    "a day and two hours": 1560,
+}
 
 
 class Reminders(
@@ -364,6 +368,15 @@ def _singular_item(item: str) -> str:
 _GIVEN = _ORDERS["given"]
 _NAMED = _ORDERS["named"]
 _SORTS = {sort: frozenset(words.split()) for sort, words in WORDS["sorts"].items()}
+_WAYS = {
+    "opens": "{w}:",
+    "mentions": "{w}",
+    "brackets": "[{w}]",
+    "capitals": "{W}",
+    "stars": "*{w}*",
+    "tag": "#{w}",
+    "closes": "{w}",
+}
 
 
 class StandingOrders(
@@ -444,7 +457,7 @@ def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
         *(sort for sort, words in _SORTS.items() if thing.lower() in words),
     }
     by_kind: dict[str, str] = {}
-    for kind, template in WORDS["ways"].items():
+    for kind, template in _WAYS.items():
         order = orders.get(kind, {})
         is_wanted = order.get("when") in fits and not order.get("revoked")
         if is_wanted and "word" in order:

@@ -22,7 +22,16 @@ from pytest_ltm.agents.reader.notes import (
 )
 from pytest_ltm.language.numbers import NUMBERS, ORDINALS
 
-_ENDS: Mapping[str, tuple[str, int]] = WORDS["ends"]
+_ENDS = {
+    "cheapest": ("price", 1),
+    "dearest": ("price", -1),
+    "newest": ("age", 1),
+    "oldest": ("age", -1),
+    "lightest": ("weight", 1),
+    "heaviest": ("weight", -1),
+    "nearest": ("distance", 1),
+    "farthest": ("distance", -1),
+}
 _RE = Patterns("facts", ENDS=_ENDS)
 _FEWEST = 2
 _BOTH = 2

@@ -34,7 +34,14 @@ from pytest_ltm.language.clauses import split_sentences
 from pytest_ltm.language.dates import DAYS, MONTHS, month_number
 
 NUMBERS = SMALL_NUMBERS | {"couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
-_NEAR = WORDS["near"]
+_NEAR = {
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "tomorrow": 1,
+}
 _RE = Patterns(
     "history_qa",
     DAYS=DAYS,
@@ -103,7 +110,6 @@ _IRREGULAR = {
     form: word for word, forms in WORDS["irregular"].items() for form in forms.split()
 }
 _COMMON = COMMON["history"]
-_ENDINGS = WORDS["endings"].split()
 
 
 @lru_cache(maxsize=100_000)
@@ -111,7 +117,22 @@ def rough_stem(word: str) -> str:
     """Return a rough stem of a lower-case word, the same for most of its forms."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")
     word = _IRREGULAR.get(word, word)
-    for ending in _ENDINGS:
+    for ending in (
+        "ations",
+        "ation",
+        "ings",
+        "ing",
+        "ies",
+        "ied",
+        "ers",
+        "ed",
+        "er",
+        "es",
+        "ly",
+        "s",
+        "y",
+        "e",
+    ):
         if len(word) - len(ending) > 2 and word.endswith(ending):
             word = word.removesuffix(ending)
             break

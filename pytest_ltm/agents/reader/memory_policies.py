@@ -9,11 +9,14 @@ from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api.model import TextFile
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean, lazy_pattern
+
+if TYPE_CHECKING:
+    from pytest_ltm.api.model import TokenCounter
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
 # texts added incrementally.
@@ -426,6 +429,12 @@ def tokens_of(policy: str, argument: str) -> int:
 
 def count_tokens(text: str) -> int:
     """Return the text's tokens in `ENCODING`."""
+    return _token_counter().count(text)
+
+
+@cache
+def _token_counter() -> TokenCounter:
+    # Imported here: a reader with full memory counts nothing.
     from pytest_ltm.api.model import token_counter
 
-    return token_counter(ENCODING).count(text)
+    return token_counter(ENCODING)

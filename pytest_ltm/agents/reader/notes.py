@@ -98,6 +98,8 @@ class ReaderNotebook:
         """Returns whether an exchange is still visible."""
         self.overlook = overlook
         """To be called for a message that only asks, so that it is never retrieved."""
+        self.uses = 0
+        """The number of times that notes were looked for, added or dropped."""
         self._notes: dict[str, list[ReaderNote]] = {}
         self._long = TextFile()
         self._derived: dict[str, Any] = {}
@@ -106,12 +108,14 @@ class ReaderNotebook:
         self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted."
     ) -> str:
         """Add a note on a message; return the reply to the message."""
+        self.uses += 1
         # As JSON at once, so that saved and current notes are the same.
         self._append(json.dumps([kind, turn.position, turn.now, content]))
         return reply
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
         """Yield the visible notes of one kind, newest first."""
+        self.uses += 1
         # Lazily: asking the memory may rank all exchanges, and most callers need only
         # the newest.
         for note in reversed(self._notes.get(kind, ())):
@@ -139,10 +143,12 @@ class ReaderNotebook:
 
     def notes_of_kind(self, kind: str) -> Sequence[ReaderNote]:
         """Return all notes of one kind in order, for an index, whose results must be checked for visibility."""
+        self.uses += 1
         return self._notes.get(kind, ())
 
     def derived(self, kind: str, make: Callable[[], T]) -> T:
         """Return the object derived from the notes of one kind; recreated after they were dropped or restored."""
+        self.uses += 1
         if kind not in self._derived:
             self._derived[kind] = make()
         result: T = self._derived[kind]
@@ -150,6 +156,7 @@ class ReaderNotebook:
 
     def drop(self, *kinds: str) -> str:
         """Forget all notes of these kinds on request; return the reply to the message."""
+        self.uses += 1
         for kind in kinds:
             self._notes.pop(kind, None)
             self._derived.pop(kind, None)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import structs
@@ -16,7 +17,7 @@ from pytest_ltm.language.small_talk import is_relayed
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
-    from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+    from pytest_ltm.agents.reader.notes import Ability, IncomingTurn, ReaderNotebook
     from pytest_ltm.api.model import Tools
 
 
@@ -253,11 +254,38 @@ class Reader:
     def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.agents.reader.abilities import ABILITIES
 
-        replies = (ability.respond(turn, self._notes) for ability in ABILITIES)
-        return next((reply for reply in replies if reply is not None), "Understood.")
+        unconcerned: set[Ability] = set()
+        if not turn.told:  # what is told is rarely told again
+            unconcerned = _unconcerned_abilities(
+                turn.text, turn.said, turn.position == 0, turn.now is None
+            )
+        for ability in ABILITIES:
+            if ability in unconcerned:
+                continue
+            uses = self._notes.uses
+            reply = ability.respond(turn, self._notes)
+            if reply is not None:
+                return reply
+            if self._notes.uses == uses:
+                unconcerned.add(ability)
+        return "Understood."
 
     def __repr__(self) -> str:
         return f"Reader({self._policy!r})"
+
+
+# Messages of a suite, which compared agents and spans share.
+_RECENT = 512
+
+
+@lru_cache(_RECENT)
+def _unconcerned_abilities(*_turn: object) -> set[Ability]:
+    """Return the abilities that do not handle a message, whatever the notes say; readers add to them.
+
+    They did not even look for notes when they first saw it. Arguments: everything in a
+    turn that decides whether it is handled.
+    """
+    return set()
 
 
 def _sign_message(message: str, user: str) -> str:

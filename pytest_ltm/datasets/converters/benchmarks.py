@@ -116,7 +116,7 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
     A truncated history takes precedence, as in the published code.
     """
     for file in files_in(paths, "chat.json"):
-        shorter = list(map(file.with_name, _TRUNCATED))
+        shorter = [file.with_name(name) for name in _TRUNCATED]
         told_file = next(
             (candidate for candidate in shorter if candidate.is_file()), file
         )
@@ -161,7 +161,7 @@ def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
     """Yield the batches of a list of batches, or of a list of plans that contain batches."""
     with leaving_out(counts):
         for where, raw in iter_list_items(file, "item"):
-            batches = []
+            batches: list[_BeamBatch] = []
             with leaving_out(counts):
                 if raw.startswith(b"["):
                     batches = decode_as(raw, list[_BeamBatch], where)
@@ -263,8 +263,8 @@ def read_halumem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Histor
 
 
 def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> History:
-    sessions = []
-    questions = []
+    sessions = list[Session]()
+    questions = list[Question]()
     homes = dict[str, str]()
     for place, session in enumerate(user.sessions):
         if not session.dialogue:
@@ -316,7 +316,7 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
         ] += len(sample.notes)
         sessions = []
         questions = []
-        places = {}
+        places = dict[str, str]()
         for session in filter(lambda item: item.turns, sample.sessions):
             turns = []
             for place, turn in enumerate(session.turns, start=1):
@@ -372,7 +372,7 @@ def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hi
 def _longmemeval_history(record: LongMemEvalRecord, counts: Counter[str]) -> History:
     used = Counter[str]()
     sessions = []
-    cited = []
+    cited = list[str]()
     for session in record.sessions:
         # some histories repeat a session, but interchange ids are unique
         used[session.id] += 1
@@ -487,7 +487,7 @@ def _trajectory_places(file: Path, counts: Counter[str]) -> _Places:
 
     Trajectories take gigabytes, so they are read again when they are played.
     """
-    places = {}
+    places: _Places = {}
     for number, start, raw in iter_numbered_lines(file):
         with leaving_out(counts):
             trajectory = decode_as(raw, _Trajectory, f"{file}:{number}")
@@ -766,7 +766,7 @@ def _persona_question(where: str, row: _PersonaRow, names: Sequence[str]) -> Que
         )
     try:
         # a list in Python's notation, not JSON
-        options = list(map(str, ast.literal_eval(row.all_options)))
+        options = [str(option) for option in ast.literal_eval(row.all_options)]
         choices = {option.strip()[1]: option.strip()[3:].strip() for option in options}
     except (
         ValueError,

@@ -79,7 +79,7 @@ def read_codex(
     """Yield a talk per file: the typed messages and the answers."""
     for file in export_files(path, "codex", counts):
         rows = list(iter_objects(file, counts))
-        typed = set()
+        typed = set[str]()
         name = file.stem
         for where, row in rows:
             with faults_of_export(where):

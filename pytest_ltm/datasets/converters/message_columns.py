@@ -82,7 +82,7 @@ def message_lists(value: Any, name: str = "") -> Iterator[tuple[str, Sequence[An
     """Yield each list of objects with the columns of a chat, and the name of its container."""
     if isinstance(value, list):
         rows = [row for row in value if isinstance(row, Mapping)]
-        if find_columns(list(map(flat_row, rows[:_SAMPLE]))):
+        if find_columns([flat_row(row) for row in rows[:_SAMPLE]]):
             yield name, rows
             return
         for row in rows:
@@ -160,7 +160,7 @@ def times_of(texts: Sequence[str], order: str = "") -> list[datetime] | None:
 
     `order`: day, month and year in numeric dates; "" for the first that fits.
     """
-    matches = list(map(DATE_OF_NUMBERS.fullmatch, texts))
+    matches = [DATE_OF_NUMBERS.fullmatch(text) for text in texts]
     found = [match for match in matches if match]
     if len(found) == len(texts):
         orders = [order] if order else ["mdy", "dmy", "ymd"]

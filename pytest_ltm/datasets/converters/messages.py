@@ -113,7 +113,7 @@ def message_text(content: Any) -> str:
         return "\n".join(filter(None, map(message_text, content)))
     spoken = (None, "text", "output_text", "input_text")
     if isinstance(content, dict) and content.get("type") in spoken:
-        names = filter(content.get, ("text", "content", "value"))
+        names = (name for name in ("text", "content", "value") if content.get(name))
         return next((message_text(content[name]) for name in names), "")
     return ""
 
@@ -148,7 +148,7 @@ def shown_branch(
             enumerate(leaves), key=lambda place: (place[1].at, place[0]), default=None
         )
         current = newest[1].id if newest else next(iter(tree), "")
-    branch = {}
+    branch: dict[str, BranchNode] = {}
     # an edited export may contain a cycle
     while current in tree and current not in branch:
         node = tree[str(current)]

@@ -318,7 +318,7 @@ def _guessed_messages(
     rows: Iterable[Mapping[str, Any]], splitting: Splitting, counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
     written = list(rows)
-    columns = find_columns(list(map(flat_row, written)))
+    columns = find_columns([flat_row(row) for row in written])
     if columns is None:
         raise ValueError("no fields for time, sender and text")
     flat = [flat_row(row) for row in written if not is_notice(row)]

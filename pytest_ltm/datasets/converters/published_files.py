@@ -118,7 +118,7 @@ def _value_as(raw: Any, kind: type[T], where: str) -> T:
 
 def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
     """Return the named files, and the files in named folders that match one of these patterns."""
-    found = []
+    found: list[Path] = []
     for path in paths:
         if not path.is_dir():
             found.append(path)

@@ -165,7 +165,7 @@ def _layout_of_folder(path: Path) -> str:
     if any(path.glob(_DAY_FILE)):
         return "slack"
     files = _readable_files(path)
-    fits = []
+    fits: list[Likeness] = []
     for file in files:
         fits += _ranked_if_readable(file)[:1]
     best = max(fits, key=_rank, default=None)

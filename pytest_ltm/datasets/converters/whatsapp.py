@@ -176,7 +176,7 @@ def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
 def _chat_lines(path: Path) -> list[_ChatLine]:
     chat_lines: list[_ChatLine] = []
     # the lines before the first message
-    title = []
+    title: list[str] = []
     try:
         check_size(path.stat().st_size, str(path))
         with open_text(path, "utf-8-sig") as file:

@@ -199,7 +199,7 @@ def named_time(text: str) -> datetime | None:
 
 
 def _day_of(text: str) -> date | None:
-    numbers = list(map(int, re.findall(r"\d+", text)))
+    numbers = [int(digits) for digits in re.findall(r"\d+", text)]
     months = month_names()
     found = [months.get(word.rstrip(".").lower()) for word in _WORD.findall(text)]
     named_months = [month for month in found if month]

@@ -246,7 +246,7 @@ class LocomoSuite:
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
         text = self._reword_question(question, choices) or text
-        corrected = None
+        corrected: dict[str, Any] | None = None
         if self._audit is not None:
             correction = self._audit.correction_for(sample, question)
             corrected = {

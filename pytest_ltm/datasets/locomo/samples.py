@@ -205,8 +205,8 @@ def repair_citations(
 
     A citation may contain several ids, and an id leading zeros or an extra colon. Ids without a turn are dropped.
     """
-    cited_ids = {}
-    notes = []
+    cited_ids: dict[str, None] = {}
+    notes: list[str] = []
     for text in cited:
         matches = _ID.findall(str(text))
         ids = [f"D{int(session)}:{int(turn)}" for session, turn in matches]
@@ -581,7 +581,7 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
     naming = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
         raise DatasetError(f"{folder}: no folder of photos. {naming}")
-    shared = set()
+    shared: set[str] = set()
     for sample in samples:
         for turn in sample.turns:
             shared.update(_photo_names(turn))
@@ -628,7 +628,7 @@ def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str,
     for exchange in past:
         told_ids.update((exchange.id, *exchange.holds))
     notes = group_by(past, lambda exchange: session_of(exchange.id))
-    ids = []
+    ids: list[str] = []
     for turn in evidence:
         if turn in told_ids:
             ids.append(turn)
@@ -663,7 +663,7 @@ def _session_exchanges(
     session: LocomoSession, telling: str, photos: Mapping[str, str]
 ) -> Iterator[PastExchange]:
     """Yield the turns of a session that are sent together (one, or a whole part), with their photos."""
-    part = []
+    part: list[LocomoTurn] = []
     between = " " if telling == "turns" else "\n"
     for number, turn in enumerate(session.turns, start=1):
         part.append(turn)
@@ -679,7 +679,7 @@ def _session_exchanges(
         name, holds = (
             (ids[0], ()) if telling == "turns" else (f"{ids[0]}-{ids[-1]}", ids)
         )
-        images = []
+        images: list[str] = []
         pictured_texts = []
         for part_turn in part:
             files = [photos[name] for name in _photo_names(part_turn) if name in photos]

@@ -116,7 +116,7 @@ def token_f1(prediction: str, gold: str) -> float:
 def stemmed_tokens(text: str) -> list[str]:
     """Return the stemmed tokens of a normalized text."""
     lowered = text.replace(",", "").lower().translate(_PUNCTUATION)
-    return list(map(porter_stem, _ARTICLES.sub(" ", lowered).split()))
+    return [porter_stem(word) for word in _ARTICLES.sub(" ", lowered).split()]
 
 
 # --- Whether an answer declines.
@@ -422,7 +422,7 @@ def _amount_or_phrase(read: Gold, gold: str, question: str, text: str) -> Ruling
             if loose and ruling.verdict == "yes"
             else ruling
         )
-    parts = list(filter(content_stems, _PARTS.split(gold)))
+    parts = [part for part in _PARTS.split(gold) if content_stems(part)]
     have = [_has_part(part, text) for part in parts]
     if all(have) and have:
         doubt = doubt_of([gold], question, text)
@@ -451,7 +451,7 @@ def _amount_or_phrase(read: Gold, gold: str, question: str, text: str) -> Ruling
 def _has_part(part: str, text: str) -> bool:
     """Return whether an answer contains all content words of a part; if few, near each other."""
     wanted = content_stems(part)
-    spoken = list(map(word_stem, plain_words(text)))
+    spoken = [word_stem(word) for word in plain_words(text)]
     if not wanted <= set(spoken):
         return False
     quantities = find_quantities(normalize_text(text))

@@ -199,7 +199,7 @@ def read_question(top: Field, line: int) -> LogQuestion:
         raise fields["asks"].error("'alone' or 'together'")
     if "tolerance" in fields:
         try:
-            list(map(float, golds or ("",)))
+            [float(gold) for gold in golds or ("",)]
         except ValueError:
             raise fields["tolerance"].fault(
                 "needs a 'gold' that is a number."
@@ -342,7 +342,7 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
             dated = f"[{written}] {text}" if written else text
             name = f"{session.id}_{number}"
             exchanges.append(PastExchange(name, moment, dated, ACKNOWLEDGED, dated))
-    photos = {}
+    photos: dict[str, list[str]] = {}
     for number, turn in enumerate(session.turns, start=1):
         if turn.images:
             files = [str(folder / image.file) for image in turn.images if image.file]

@@ -127,7 +127,7 @@ class LogsSuite:
         past = self._history(thread)
         log_question = questions[example]
         sessions = self._file.users[name].sessions
-        evidence = []
+        evidence: list[str] = []
         for cited in log_question.evidence:
             evidence += sessions[cited].turn_ids if cited in sessions else [cited]
         date = f"[{log_question.asked.written}] " if log_question.asked else ""

@@ -64,7 +64,7 @@ class LogsAnswer:
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
         self._definition = definition
         self._facts = definition.parameters
-        self._gold = list(map(str, definition.expected))
+        self._gold = [str(gold) for gold in definition.expected]
         self._claims: list[str] = self._facts.get("claims", [])
         self._match: str = self._facts.get("match", "answer")
         self._judge = judge or None
@@ -283,7 +283,7 @@ class LogsAnswer:
         """Return the score of an order, matching answer lines to items by their words or by a judge."""
         spoken = speech(answer)
         parts = re.split(r"[\n;]|(?<!\S)\d+[.)]\s", spoken)
-        lines = list(filter(plain_words, parts))
+        lines = [part for part in parts if plain_words(part)]
         places = named_items(spoken, self._gold)
         if None in places and self._judge is not None:
             prompt = PROMPTS["order-line"]

@@ -81,7 +81,7 @@ class Redactor:
 
     def learn_keys(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Collect the numbers and keys in the lines of a file, before the first of them is redacted."""
-        keys = set()
+        keys: set[str] = set()
 
         def learn(value: str) -> str:
             keys.add(_bare_key(value))
@@ -105,7 +105,7 @@ class Redactor:
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a line of a file redacted; dates, roles and kinds are kept, `meta` is dropped."""
-        result = {}
+        result: dict[str, Any] = {}
         for name, value in row.items():
             match name:
                 case "meta":  # may contain anything, in any form
@@ -113,7 +113,7 @@ class Redactor:
                 case _ if name in _KEPT:
                     result[name] = value
                 case "turns" | "images" | "calls":
-                    result[name] = list(map(self.row, value))
+                    result[name] = [self.row(part) for part in value]
                 case "session" | "id" | "evidence" | "after" | "user":
                     result[name] = _replace_values(value, self.id)
                 case "gold":

@@ -114,8 +114,8 @@ def _merge_sessions(
                 )
         bare.append((replace(record, sessions=()), list(cited)))
     evidence_keys = {key[:2] for key in evidence}
-    session_by_key = {}
-    used_ids = set()
+    session_by_key: dict[Key, HistorySession] = {}
+    used_ids: set[str] = set()
     for key, (name, session) in [
         *evidence.items(),
         *(item for item in fillers.items() if item[0][:2] not in evidence_keys),
@@ -471,7 +471,7 @@ class LongMemEvalSuite:
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return the history of a conversation, and the faults of its records by question."""
-        faults = {}
+        faults: dict[str, str] = {}
 
         def readable() -> Iterator[LongMemEvalRecord]:
             for entry in self._threads[thread].values():

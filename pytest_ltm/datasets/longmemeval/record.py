@@ -355,7 +355,7 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
     record = {
         **stamp,
         "sha256": index.sha256,
-        "entries": list(map(structs.astuple, index.entries)),
+        "entries": [structs.astuple(entry) for entry in index.entries],
     }
     with suppress(OSError, DiskFault):
         # an unwritable folder costs the cache, not the run

@@ -196,7 +196,7 @@ def cohen_kappa(table: Sequence[Sequence[int]]) -> Kappa:
     is_square = all(len(row) == size for row in table)
     if not is_square or not all(isfinite(n) and n >= 0 for n in counts):
         raise ValueError(
-            f"kappa wants a square table of counts, not {list(map(list, table))!r}"
+            f"kappa wants a square table of counts, not {[list(row) for row in table]!r}"
         )
     cases = sum(map(sum, table))
     if not cases:
@@ -234,8 +234,8 @@ def _kappa_error(
     size = range(len(table))
     agreement = fsum(table[i][i] / cases for i in size)
     chance = fsum(ours[i] * theirs[i] for i in size)
-    on_diagonal = []
-    off_diagonal = []
+    on_diagonal: list[float] = []
+    off_diagonal: list[float] = []
     for i, j in product(size, repeat=2):
         cell = table[i][j] / cases
         marginals = theirs[i] + ours[j]

@@ -36,14 +36,14 @@ def lafs(points: Iterable[CostPoint]) -> float:
     Latency-accuracy frontier score (Wu et al., LongMemEval-V2, 2026).
     """
     least, longest = BUDGETS
-    ends = []
-    accuracies = []
+    ends: list[float] = []
+    accuracies: list[float] = []
     for seconds, accuracy in pareto_frontier(points):
         if seconds < longest:
             ends.append(max(seconds, least))
             accuracies.append(accuracy)
     ends.append(longest)
-    areas = []
+    areas: list[float] = []
     for accuracy, (start, end) in zip(accuracies, pairwise(ends), strict=True):
         areas.append(accuracy * log(end / start))
     return sum(areas) / log(longest / least)

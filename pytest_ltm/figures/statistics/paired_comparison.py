@@ -340,7 +340,7 @@ def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, .
 
 def binomial_below(limit: int, of: int, share: float) -> float:
     """Return the probability that at most `limit` of `of` independent events happen, each with probability `share`."""
-    probabilities = []
+    probabilities: list[float] = []
     for count in range(limit + 1):
         ways = comb(of, count)
         probabilities.append(ways * share**count * (1 - share) ** (of - count))
@@ -417,7 +417,7 @@ def imagine_collapses(
 ) -> list[Imagined]:
     """Return the units of a kind for each collapse that would explain a difference."""
     means = {side: score_of(pairs, side) for side in _SIDES}
-    imagined = []
+    imagined: list[Imagined] = []
     for collapse in collapses:
         runs = RunUnits.of_kind(less_collapses(pairs, collapse), kind)
         owed = (1 - collapse.kept) * means[collapse.side]
@@ -430,7 +430,7 @@ def chance_of_runs(
 ) -> ChanceOfRuns:
     """Return the effect of chance on the difference of two runs."""
     # All use the same assignments, so that swapping the runs only swaps signs.
-    unseen = []
+    unseen: list[tuple[Collapse, Chance]] = []
     for case in imagined:
         chance = chance_of_difference(case.runs.units, case.runs.few, copy(rng), draws)
         unseen.append((case.collapse, chance))
@@ -441,7 +441,7 @@ def chance_of_runs(
 def less_collapses(pairs: Sequence[Pair], collapse: Collapse) -> list[Pair]:
     """Return the expected pairs if one side had collapsed as often as assumed."""
     side = collapse.side
-    expected_pairs = []
+    expected_pairs: list[Pair] = []
     for pair in pairs:
         score = collapse.kept * getattr(pair, side)
         expected_pairs.append(structs.replace(pair, **{side: score}))
@@ -452,7 +452,7 @@ def score_of(pairs: Sequence[Pair], side: Side) -> float:
     """Return the mean over scenarios of one side."""
     weights = scenario_weights(pairs)
     score = attrgetter(side)
-    cell_scores = []
+    cell_scores: list[float] = []
     for cell in unit_members(pairs, "scenario").values():
         cell_scores.append(fsum(weights[pair.scenario] * score(pair) for pair in cell))
     return fsum(cell_scores)
@@ -479,7 +479,7 @@ def with_one_more(
     """Return the units and an imagined one, with the weights rescaled to 1."""
     everything = [*units, imagined]
     total = fsum(unit.weight for unit in everything)
-    scaled = []
+    scaled: list[SignUnit] = []
     for unit in everything:
         scaled.append(SignUnit(unit.gain / total, unit.weight / total))
     return tuple(scaled)
@@ -621,7 +621,7 @@ def compare_scenarios(
     groups = group_by(sorted(pairs, key=by_scenario), by_scenario)
     seeded = rng or random.Random(0)
     kind = unit_kind(pairs, LEVEL)
-    comparisons = []
+    comparisons: list[Comparison] = []
     for group in groups.values():
         comparison = compare_runs(
             group,
@@ -690,7 +690,7 @@ def power_of_test(
 
 
 def _power_at(runs: RunUnits, alpha: float, drop: float) -> float:
-    powers = []
+    powers: list[float] = []
     for scatter in _scatters_of_drop(runs, drop):
         limit = t_quantile(1 - alpha, scatter.degrees)
         powers.append(t_below(drop / scatter.error - limit, scatter.degrees))
@@ -702,7 +702,7 @@ def power_of_limit(pairs: Sequence[Pair], drop: float, limit: float) -> float | 
     runs = RunUnits.of_kind(pairs, "scenario")
     if len(runs.units) < 2:
         return None
-    powers = []
+    powers: list[float] = []
     for scatter in _scatters_of_drop(runs, drop):
         powers.append(t_below((drop - limit) / scatter.error, scatter.degrees))
     return min(powers)

@@ -78,7 +78,7 @@ def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     earlier = _by_key(before)
     later = _by_key(after)
     both = sorted(earlier.keys() & later.keys())
-    pairs = []
+    pairs: list[Pair] = []
     missing = Counter[tuple[bool, bool]]()
     for key in both:
         earlier_score = earlier[key].score
@@ -138,7 +138,7 @@ def as_scored_row(row: Row, **changed: Any) -> ScoredRow:
 
 
 def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
-    result = {}
+    result: dict[Key, Row] = {}
     for row in rows:
         key = (row.scenario, row.example, row.span_label, row.trial)
         if key in result:

@@ -53,7 +53,7 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     in a small sample: so the interval extends at least to the share with `IMAGINED` more conversations in which nothing
     passes, or everything.
     """
-    scored = []
+    scored: list[tuple[Row, float]] = []
     for row in rows:
         if row.score is not None:
             scored.append((row, float(reached_threshold(row))))
@@ -82,7 +82,7 @@ def _clustered_interval(
     """Return the interval, and the number of independent examples with the same information."""
     if not values:
         return None, 0.0
-    pairs = []
+    pairs: list[Pair] = []
     for row, value in values:
         pair = Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
         pairs.append(pair)

@@ -115,10 +115,10 @@ def effective_span(
             alone += map(_without_span, group)
     seeded = rng or random.Random(0)
     points = []
-    by_label = {}
+    by_label: dict[str, list[ScoredRow]] = {}
     timed_spans = [(span, label) for span, label in by_span if span is not None]
     for span, label in sorted(timed_spans):
-        by_label[label] = list(map(_without_span, by_span[span, label]))
+        by_label[label] = [_without_span(row) for row in by_span[span, label]]
         # spans without a pair are left out
         if pairs := pair_rows(alone, by_label[label]).pairs:
             isolated = score_of(pairs, "before")
@@ -175,7 +175,7 @@ def _describe_rise(
     The rise must exceed chance on the examples of both spans, corrected for all pairs of spans compared (Bonferroni);
     "" if there is none.
     """
-    steps = []
+    steps: list[tuple[SpanPoint, SpanPoint]] = []
     for first in curve:
         if first.score >= share * first.isolated - _NOISE:
             continue

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
 from statistics import median
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -22,8 +22,9 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.figures.statistics.counts import pass_at_k, pass_hat_k
 
-Key = TypeVar("Key")
-Part = TypeVar("Part")
+if TYPE_CHECKING:
+    Key = TypeVar("Key")
+    Part = TypeVar("Part")
 
 
 # The paper's number of draws of one example per scenario (Castillo-Bolado et al.,
@@ -165,7 +166,7 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
     by accuracy.
     """
-    tokens = []
+    tokens: list[float] = []
     for row in rows:
         if row.score is not None and row.measured_span is not None:
             tokens.append(row.score * row.measured_span)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pytest_ltm import evaluators
 from pytest_ltm.api.model import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm.api.storage import DatasetError, lazy_pattern
-from pytest_ltm.commands.arguments import add_file, add_flags, add_json
+from pytest_ltm.commands.arguments import add_flags, add_json
 from pytest_ltm.datasets.published import LEG
 from pytest_ltm.datasets.rows import read_json_rows
 
@@ -37,7 +37,7 @@ _SAME = 1e-6  # published scores are rounded
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file, the rules and the format."""
     file = "published results, one JSON object per line (.jsonl or .jsonl.gz)"
-    add_file(parser, file)
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
     rules = "the rules to score by (default: current)"
     parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)
     add_flags(parser, list="print every row that is scored otherwise, then the table")
@@ -49,7 +49,7 @@ def measure_agreement(arguments: Namespace) -> int:
     report = score_published_file(
         arguments.file, arguments.scoring, keep=arguments.list
     )
-    differences = list(map(str, report.differences))
+    differences = [str(difference) for difference in report.differences]
     if arguments.json:
         fields = report.as_json()
         if arguments.list:
@@ -206,7 +206,7 @@ def score_published_file(
     Raises DatasetError, naming the line, if it is unreadable.
     """
     # a keyword counts as wrong if another row expects it
-    groups = set()
+    groups = set[Group]()
     for _, row in read_json_rows(path, ["dataset"]):
         groups.update(spy_groups(row))
     report = AgreementReport(scoring)
@@ -342,7 +342,7 @@ _EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
 
 def _later_replies(row: Row) -> list[str]:
     """Return the replies from the one to the script's last message on."""
-    replies = []
+    replies: list[str] = []
     instructed = False
     for line in row["task_log"]:
         match = _SAID.match(line)

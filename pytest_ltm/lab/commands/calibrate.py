@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
     oracle gets full marks in a scenario of the suite. Without definitions the suite is played alone, with its own
     filler.
     """
-    folders = list(map(DefinitionsFolder, arguments.definitions))
+    folders = [DefinitionsFolder(path) for path in arguments.definitions]
     span = arguments.span or next(
         (str(folder.span) for folder in folders if folder.span), ""
     )
@@ -113,8 +113,8 @@ def run(arguments: Namespace) -> int:
             tell_progress(
                 f"published definitions: {pluralize(len(published), 'conversation')} at {span}"
             )
-        theirs = []
-        ours = []
+        theirs: list[PlayedRow] = []
+        ours: list[PlayedRow] = []
         for number, folder in enumerate(published):
             theirs += play(
                 [*controls, READER], [f"--ltm-definitions={folder}"], f"theirs{number}"

@@ -266,7 +266,7 @@ def run(arguments: Namespace) -> int:
         return check_floors(arguments)
     specs = listed_specs(arguments.agents or SPECS)
     arguments.far = arguments.far or ("" if arguments.agents else "120k")
-    twins = list(map(padded_spec, specs))
+    twins = [padded_spec(spec) for spec in specs]
     twins = [twin for twin in twins if twin and twin not in specs]
     suite = arguments.suite or ("none" if arguments.tests else "standard")
     tell_progress(f"{pluralize(len(specs), 'agent')} at {arguments.spans}")
@@ -299,7 +299,7 @@ def run(arguments: Namespace) -> int:
 def check_floors(arguments: Namespace) -> int:
     """Compare the best guess in each scenario of a suite with its floor; return the exit status."""
     table = [["scenario", "floor", "best guess", "which"]]
-    above = []
+    above = list[str]()
     for entry in _load_named_suite(arguments.suite or "standard").entries:
         tell_progress(entry.name)
         search = FloorSearch(entry)
@@ -614,7 +614,7 @@ def _points_cell(cell: CheatCell | None) -> str:
 
 def as_json(found: Attack) -> str:
     """Return everything as JSON."""
-    cells = list(map(_cell_fields, found.cells.values()))
+    cells = [_cell_fields(cell) for cell in found.cells.values()]
     return json.dumps({"cells": cells, "finds": found.broken_limits}, indent=1)
 
 

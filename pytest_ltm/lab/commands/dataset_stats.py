@@ -11,25 +11,25 @@ from statistics import fmean, median
 
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import DatasetError, pluralize
-from pytest_ltm.commands.arguments import add_files
 from pytest_ltm.datasets.locomo.samples import Category, Sample, load_locomo
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     iter_record_slices,
     part_of,
 )
-from pytest_ltm.figures.text import NOTHING, columns_of
+from pytest_ltm.figures.text import columns_of
 
 # The tokenizer of both papers.
 TOKENIZER = "cl100k_base"
+NOTHING = "-"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the files."""
-    add_files(
-        parser,
-        "files of LoCoMo's or LongMemEval's format, or folders of LoCoMo conversations",
+    files = (
+        "files of LoCoMo's or LongMemEval's format, or folders of LoCoMo conversations"
     )
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
 
 
 def show_dataset_stats(arguments: Namespace) -> int:
@@ -74,12 +74,12 @@ def _holds_histories(path: Path) -> bool:
 def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the figures of conversations: Table 1 of Maharana et al. (2024), and its counts of questions."""
     count = token_counter(TOKENIZER).count
-    turns = []
-    sessions = []
-    tokens = []
-    days = []
-    words = []
-    photos = []
+    turns = list[int]()
+    sessions = list[int]()
+    tokens = list[int]()
+    days = list[int]()
+    words = list[int]()
+    photos = list[int]()
     questions = Counter[Category]()
     for sample in samples:
         turns.append(len(sample.turns))
@@ -113,10 +113,10 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
     count: Callable[[str], int] = token_counter(TOKENIZER).count
     types = Counter[str]()
     evidence = Counter[int]()
-    sessions = []
-    tokens = []
-    turn_places = []
-    session_places = []
+    sessions = list[int]()
+    tokens = list[int]()
+    turn_places = list[float]()
+    session_places = list[float]()
     for record in LongMemEvalFile(path).records():
         types["abstention" if record.abstention else record.type] += 1
         sessions.append(len(record.sessions))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -35,16 +35,13 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.commands.arguments import (
-    add_files,
     add_flags,
     add_json,
     add_ltm_dir,
-    add_new_run,
     add_option,
     new_run_folder,
 )
 from pytest_ltm.datasets.locomo.samples import Category
-from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.counts import cohen_kappa
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.answer_rows import PublishedAnswer, read_published_answers
@@ -59,6 +56,10 @@ from pytest_ltm.lab.published_results import (
     safe_label,
 )
 from pytest_ltm.language.rulings.gold import Ruling
+
+if TYPE_CHECKING:
+    from pytest_ltm.figures.run_loading import LoadedRun
+
 
 # --- The rules' rulings.
 
@@ -98,12 +99,12 @@ class RuledAnswer(Struct, frozen=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the files, their data set, and the new run."""
     files = "answers with their questions: JSON or JSON lines, also as .gz"
-    add_files(parser, files)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
     data = "the data set with the questions, for rows without question, expected answer or category"
     add_option(parser, "--data", "FILE", data, None, type=Path)
     add_option(parser, "--agent", "LABEL", "the name of the system that answered")
     output = "the run to write; without it, only counts are printed"
-    add_new_run(parser, output)
+    parser.add_argument("-o", "--output", metavar="RUN", help=output)
     add_flags(parser, list="print each answer that rules and judge decide differently")
     add_json(parser, "print JSON: verdict, F1 and grade of each row, and their means")
     add_ltm_dir(parser)
@@ -126,7 +127,7 @@ def import_answers(arguments: Namespace) -> int:
         raise DatasetError(f"{arguments.files[0]}: has no readable answer: {reason}")
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if arguments.json:
-        rows = list(map(_ruled_fields, ruled))
+        rows = [_ruled_fields(ruled_answer) for ruled_answer in ruled]
         sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
         sentence = comparison_sentence(ruled)
         print(

@@ -29,17 +29,10 @@ from pytest_ltm.api.storage import (
     json_text,
     pluralize,
 )
-from pytest_ltm.commands.arguments import (
-    add_files,
-    add_ltm_dir,
-    add_new_run,
-    add_option,
-    new_run_folder,
-)
+from pytest_ltm.commands.arguments import add_ltm_dir, add_option, new_run_folder
 from pytest_ltm.datasets.rows import load_json
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import NOTHING
 from pytest_ltm.lab.published_results import (
     MEMORY_SPANS_SINCE,
     PAPERS_NAMES,
@@ -65,9 +58,9 @@ DIFFERENT = 1
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the files, the new run, and the selection and check."""
     files = "result files (.jsonl, .jsonl.gz), or a folder"
-    add_files(parser, files, "DIR|FILE")
+    parser.add_argument("files", type=Path, nargs="+", metavar="DIR|FILE", help=files)
     output = "the run to write; without it, only totals are printed"
-    add_new_run(parser, output)
+    parser.add_argument("-o", "--output", metavar="RUN", help=output)
     ref = "only results of this branch (repeatable)"
     add_option(parser, "--ref", "BRANCH", ref, [])
     benchmark = "only benchmarks whose names begin with this"
@@ -201,6 +194,7 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
 
 # --- Totals
 
+NOTHING = "-"
 # Marks the mean of several runs.
 SEVERAL = "*"
 _TOLERANCE = 1e-5  # published totals have six digits

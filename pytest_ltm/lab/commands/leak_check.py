@@ -128,7 +128,7 @@ def run(arguments: Namespace) -> int:
         )
     skipping = source.skip_filler(arguments.sources, ours)
     if arguments.json:
-        fields = {
+        fields: dict[str, Any] = {
             "tables": [table.as_json() for table in tables],
             "breaches": breaches,
         }
@@ -136,7 +136,7 @@ def run(arguments: Namespace) -> int:
             fields["skipping"] = structs.asdict(skipping)
         print(json.dumps(fields, indent=1))
     else:
-        lines = []
+        lines: list[str] = []
         for table in tables:
             lines += [*aligned_lines(table.rows()), "", *table.cues(), ""]
         if skipping:
@@ -177,7 +177,7 @@ class LeakCheckInput(Struct, frozen=True):
 
     def texts(self, sources: Sequence[str]) -> dict[str, list[Text]]:
         """Return the texts of suites, test files, folders of definitions or files of histories, by table."""
-        paths = list(map(Path, sources))
+        paths = [Path(text) for text in sources]
         if all(path.suffix == ".json" for path in paths):
             texts = chain.from_iterable(map(self._history_texts, paths))
             return {HISTORIES: list(dict.fromkeys(texts))}

@@ -20,7 +20,7 @@ from pytest_ltm.api.storage import (
     pluralize,
     write_output,
 )
-from pytest_ltm.commands.arguments import add_file, add_flags, add_option, add_output
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.rows import load_json
 from pytest_ltm.lab.author import AUTHORS, author_session
@@ -171,7 +171,7 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
         )
     writes = by_turns if arguments.turn_by_turn else at_once
     personas = _read_personas(arguments.personas)
-    graphs = {}
+    graphs: dict[str, dict[str, Any]] = {}
     if arguments.graph:
         for graph in _begun_items(arguments.graph, "event graphs"):
             graphs[graph["sample_id"]] = graph
@@ -255,7 +255,7 @@ def _is_sample(item: Any) -> bool:
 
 def add_check_arguments(parser: ArgumentParser) -> None:
     """Add the file."""
-    add_file(parser, "a LoCoMo file")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file")
 
 
 def check_locomo(arguments: Namespace) -> int:
@@ -274,7 +274,7 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
     """Return the faults of possibly edited conversations; DatasetError if they cannot be loaded."""
     if records:
         load_locomo(path)
-    faults = []
+    faults: list[str] = []
     for number, record in enumerate(records):
         try:
             sentences = list(conversation_faults(record))

@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import DatasetError, pluralize, read_regular
@@ -84,7 +85,9 @@ def compile_histories(arguments: Namespace) -> int:
     fillers: Fillers = GeneratedFillers(count)
     if arguments.fillers:
         evidence = Corpus(arguments.needles, evidence_only=True)
-        fillers = MixedFillers(evidence, list(map(Corpus, arguments.fillers)), count)
+        fillers = MixedFillers(
+            evidence, [Corpus(path) for path in arguments.fillers], count
+        )
     return _write_histories(arguments, read_needles(arguments.needles), fillers, count)
 
 
@@ -114,7 +117,7 @@ def generate_longmemeval(arguments: Namespace) -> int:
         # Generate the missing questions, writing the file after each, so that an
         # interrupted command can continue.
         writes = by_turns if arguments.turn_by_turn else at_once
-        records = []
+        records: list[dict[str, Any]] = []
         if arguments.output.exists():
             for _ in LongMemEvalFile(arguments.output).records():
                 pass  # hand-edited records are read, and refused if they are invalid

@@ -235,7 +235,7 @@ def reword_definition(
 
     Messages that are data (JSON, tables, several paragraphs) or that are expected verbatim are kept.
     """
-    data = list(map(definition.get, ("expected", "parameters", "replies")))
+    data = [definition.get(name) for name in ("expected", "parameters", "replies")]
     values = set(_json_texts(data))
     expected = _json_texts(definition.get("expected"))
     keys = frozenset().union(*map(distinctive_stems, expected))

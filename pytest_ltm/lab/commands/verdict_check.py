@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from pytest_ltm.api.storage import (
     lazy_pattern,
     load_packaged_yaml,
 )
-from pytest_ltm.commands.arguments import add_file, add_flags, add_json
+from pytest_ltm.commands.arguments import add_flags, add_json
 from pytest_ltm.datasets.rows import read_json_rows, values_within
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
@@ -57,8 +57,6 @@ def dress_up(
     )
 
 
-# A labelled reply, as in the file.
-Row: TypeAlias = Mapping[str, Any]
 FAILED = 1
 OUTCOMES = ("right", "too much", "too little", "undecided")
 # Limits as shares of decided replies, of all replies, and of mutants; only `right` is a
@@ -77,7 +75,7 @@ _SAME = 0.01
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the file and the format."""
     file = "labelled replies, one JSON object per line (.jsonl or .jsonl.gz)"
-    add_file(parser, file)
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
     add_flags(
         parser,
         list="print every reply that is not scored as labelled, and every mutant that passes",
@@ -324,7 +322,7 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
     return report
 
 
-def _gold_key(row: Row) -> str:
+def _gold_key(row: Mapping[str, Any]) -> str:
     """Return a key that is equal for rows with the same right answers."""
     if "scenario" in row:
         names = ["scenario", "args"]
@@ -333,14 +331,14 @@ def _gold_key(row: Row) -> str:
     return json.dumps([row[name] for name in names], sort_keys=True)
 
 
-def kind_of_row(row: Row) -> str:
+def kind_of_row(row: Mapping[str, Any]) -> str:
     """Return the scenario of a row, or its data set and type of question."""
     if "scenario" in row:
         return str(row["scenario"])
     return f"{row['set']} {row['type']}"
 
 
-def _check_row(row: Row) -> CheckedVerdict:
+def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return the rules' verdict on a reply, with its label."""
     of_scenario = "scenario" in row
     value, upper, reason = _rule_row(row)
@@ -355,7 +353,7 @@ def _check_row(row: Row) -> CheckedVerdict:
 
 
 def _rule_row(
-    row: Row, dress: Callable[[str], str] = str
+    row: Mapping[str, Any], dress: Callable[[str], str] = str
 ) -> tuple[float | None, float | None, str]:
     """Return both bounds and the reason for a row, with its non-blank answers transformed by `dress`."""
 
@@ -375,7 +373,7 @@ def _rule_row(
 _RECALLED = 6
 
 
-def _try_dresses(report: VerdictCheckReport, row: Row) -> None:
+def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _rule_row(row)[:2]
     facts = []
     for value in values_within(row.get("args", row.get("answer"))):
@@ -433,7 +431,7 @@ def _lists_to_tuples(value: Any) -> Any:
     return value
 
 
-def mutants_of_scenario(row: Row) -> Iterator[Mutant]:
+def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     """Yield the mutants of a labelled reply's answers."""
     evaluator = evaluator_of(row["evaluator"], row["args"])
     for mutation, answers, limit in of_scenario(row["evaluator"], row["args"]):
@@ -446,7 +444,7 @@ def mutants_of_scenario(row: Row) -> Iterator[Mutant]:
 # --- Answers to questions of data sets.
 
 
-def ruling_of(row: Row, hypothesis: str) -> Ruling:
+def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
     """Return the ruling of a data set's rules on an answer."""
     if row["set"] == "locomo":
         from pytest_ltm.datasets.locomo.strict import strict_verdict

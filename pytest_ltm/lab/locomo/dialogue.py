@@ -202,7 +202,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
     """Return a size with about that many tokens; by default with as many sessions as fit."""
     turns = round(tokens / _TOKENS_OF_A_TURN)
     fitting = max(1, round(turns * SESSIONS / TURNS)) if sessions is None else sessions
-    sizes = {}
+    sizes: dict[float, Size] = {}
     for _ in range(_TRIES):
         size = Size(sessions=fitting, turns=max(turns, SHORTEST * fitting), questions=0)
         # the trial must be exactly the conversation that is generated later

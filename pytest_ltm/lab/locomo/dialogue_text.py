@@ -90,7 +90,7 @@ def write_sessions(
     for outline in outlines:
         you = world.speakers[outline.first]
         speaker_name = world.speakers[1 - outline.first]
-        turns = []
+        turns: list[GeneratedTurn] = []
         lines = speaker.lengthened(speaker.session(outline, events), outline)
         for number, (text, caption, reveals) in enumerate(lines, start=1):
             you, speaker_name = speaker_name, you
@@ -183,7 +183,7 @@ class _Speaker:
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(events):
                 place = places[number % len(places)]
-                neighbours = []
+                neighbours: list[_DraftTurn] = []
                 for near in (place, place - 1, place + 1):
                     neighbours += [drafts[near], *remarks[near]]
                 captions = [draft.caption for draft in (drafts[place], *remarks[place])]

@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from functools import partial
 from itertools import chain
 from random import Random
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -41,10 +41,9 @@ from pytest_ltm.lab.locomo.dialogue import Size, conversation_record, question_r
 from pytest_ltm.lab.locomo.world import Outline, load_texts, session_outlines
 from pytest_ltm.language.dates import MONTHS
 
-# A turn, a question, a persona or a conversation, as in the file.
-Record: TypeAlias = dict[str, Any]
-Turn: TypeAlias = Mapping[str, Any]
-Writes: TypeAlias = "Callable[[SessionContext, Model], list[Record]]"
+if TYPE_CHECKING:
+    _Turn = Mapping[str, Any]
+    Writes = Callable[["SessionContext", Model], list[dict[str, Any]]]
 
 
 # --- The inputs of a session.
@@ -70,7 +69,7 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     """Each speaker's observations so far, newest last."""
     turns: int
 
-    def turn(self, place: int, text: str, photo: str) -> Record:
+    def turn(self, place: int, text: str, photo: str) -> dict[str, Any]:
         """Return the record of a turn; places count from 0."""
         caption = {"blip_caption": photo} if photo else {}
         return {
@@ -141,7 +140,7 @@ class Reflection(Struct):
     """Facts about the other one."""
 
 
-def check_persona(value: Any) -> Record:
+def check_persona(value: Any) -> dict[str, Any]:
     """Return a valid persona."""
     read_as(value, PersonaForm)
     return dict(value)
@@ -157,7 +156,7 @@ def check_events(value: Any, first: date, last: date, count: int) -> list[Writte
 
 def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> None:
     earliest = first
-    ids = set()
+    ids = set[str]()
     for number, event in enumerate(events, start=1):
         require(
             earliest <= event.date <= last,
@@ -173,7 +172,7 @@ def _check_order(events: Sequence[WrittenEvent], first: date, last: date) -> Non
     require(len(ids) == len(events), "two events have the same id.")
 
 
-def check_turns(value: Any, scene: SessionContext) -> list[Record]:
+def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
     """Return the turns of a session with their ids; speakers must alternate."""
     written_turns = read_as(value, list[WrittenTurn])
     count = scene.turns
@@ -192,7 +191,7 @@ def check_turns(value: Any, scene: SessionContext) -> list[Record]:
     return turns
 
 
-def check_reflection(value: Any, turns: Sequence[Record]) -> Reflection:
+def check_reflection(value: Any, turns: Sequence[dict[str, Any]]) -> Reflection:
     """Return a speaker's reflection; each observation must cite an existing turn."""
     reflection = read_as(value, Reflection)
     ids = {turn["dia_id"] for turn in turns}
@@ -207,7 +206,7 @@ def check_reflection(value: Any, turns: Sequence[Record]) -> Reflection:
 # --- A session turn by turn.
 
 
-def by_turns(scene: SessionContext, model: Model) -> list[Record]:
+def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session, each requested from the model in the role of its speaker."""
     # one photo or two, neither in the greeting nor in the farewell
     rng = Random(f"photos {scene.order} {scene.when}")
@@ -215,7 +214,7 @@ def by_turns(scene: SessionContext, model: Model) -> list[Record]:
     photos = rng.sample(
         able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))
     )
-    turns: list[Record] = []
+    turns: list[dict[str, Any]] = []
     templates = load_texts("prompts")
     for place in range(scene.turns):
         speaker = scene.order[place % 2]
@@ -263,7 +262,7 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
 
 
 def _read_turn(
-    value: Any, *, shares: bool, former_photo: str, earlier: Sequence[Turn]
+    value: Any, *, shares: bool, former_photo: str, earlier: Sequence[_Turn]
 ) -> tuple[str, str]:
     """Return the utterance and a shared photo's caption; ValueError for an impossible next turn."""
     utterance = read_as(value, Utterance)
@@ -307,7 +306,7 @@ class WrittenQuestion(Struct):
 
 def question_fault(
     question: Any,
-    turns: Mapping[str, Turn],
+    turns: Mapping[str, _Turn],
     speakers: Sequence[str],
     asked_questions: Collection[str],
 ) -> str:
@@ -330,7 +329,7 @@ def question_fault(
 def _content_fault(  # noqa: PLR0911 - one rule, one line
     category: Category,
     question: WrittenQuestion,
-    turns: Mapping[str, Turn],
+    turns: Mapping[str, _Turn],
     speakers: Sequence[str],
 ) -> str:
     answer = question.answer
@@ -361,8 +360,8 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
 
 def _adversarial_fault(
     asked_about: Sequence[str],
-    cited: Sequence[Turn],
-    answering: Mapping[str, Turn],
+    cited: Sequence[_Turn],
+    answering: Mapping[str, _Turn],
 ) -> str:
     # the person asked about must not have said so themselves
     cited_speakers = {turn["speaker"] for turn in cited}
@@ -374,7 +373,7 @@ def _adversarial_fault(
     return ""
 
 
-def _all_said(turn: Turn) -> str:
+def _all_said(turn: _Turn) -> str:
     return f"{turn['text']} {turn.get('blip_caption', '')}"
 
 
@@ -395,16 +394,16 @@ class _Draft(Struct):
     """The conversation so far."""
 
     speakers: tuple[str, str]
-    personas: Record = {}
+    personas: dict[str, Any] = {}
     events: dict[str, list[WrittenEvent]] = {}
-    sessions: list[list[Record]] = []
+    sessions: list[list[dict[str, Any]]] = []
     reflections: list[dict[str, Reflection]] = []
     """Those on each session, by speaker."""
-    questions: list[Record] = []
+    questions: list[dict[str, Any]] = []
     dropped: int = 0
 
     @property
-    def turns(self) -> dict[str, Record]:
+    def turns(self) -> dict[str, dict[str, Any]]:
         """All turns by id."""
         turns = chain.from_iterable(self.sessions)
         return {turn["dia_id"]: turn for turn in turns}
@@ -438,8 +437,8 @@ def write_with_model(
     *,
     personas: Sequence[Mapping[str, Any]] = (),
     graph: Mapping[str, Any] | None = None,
-    keep_graph: Callable[[Record], None] = lambda _: None,
-) -> Record:
+    keep_graph: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
     """Return the record of a new conversation with sessions made by `writes`; `tell` reports drops.
 
     `personas`: two with names, in place of invented ones; `graph`: the events of an earlier attempt, possibly edited;
@@ -505,12 +504,12 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
 # from it.
 
 
-def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> Record:
+def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the graph as JSON values; event ids are prefixed with the speaker to be unique."""
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
-            fields: Record = {
+            fields: dict[str, Any] = {
                 "id": f"{speaker}/{event.id}",
                 "who": speaker,
                 "on": event.date.isoformat(),
@@ -543,7 +542,7 @@ class EventGraph(Struct):
 
     speakers: tuple[str, str]
     events: list[GraphEvent]
-    personas: Record = {}
+    personas: dict[str, Any] = {}
 
 
 def _use_graph(draft: _Draft, plan: list[Outline], graph: EventGraph) -> None:
@@ -659,7 +658,7 @@ def _listed_facts(
     return lines
 
 
-def at_once(scene: SessionContext, model: Model) -> list[Record]:
+def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
     memory = {}
     for speaker in scene.order:
@@ -703,7 +702,7 @@ def _events_since(
     return news
 
 
-def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> Record:
+def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the record of the conversation, without questions that later turns made answerable."""
     qa = []
     for question in draft.questions:
@@ -719,7 +718,7 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> Record:
         qa.append(record)
     events = []
     for outline in plan:
-        entry = {}
+        entry: dict[str, Any] = {}
         for speaker, news in _events_since(draft, outline, plan).items():
             entry[speaker] = [text.partition(": ")[2] for text in news]
         events.append({**entry, "date": written_day(outline.moment)})
@@ -752,7 +751,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the faults of a conversation in a loadable file, with their places."""
     conversation = record["conversation"]
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
-    turns: dict[str, Turn] = {}
+    turns: dict[str, _Turn] = {}
     former = None
     for number in _session_numbers(conversation):
         moment = read_date(conversation.get(f"session_{number}_date_time", ""))
@@ -777,7 +776,7 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _faults_of_turns(
-    turns: Sequence[Turn], session: int, speakers: Sequence[str]
+    turns: Sequence[_Turn], session: int, speakers: Sequence[str]
 ) -> Iterator[str]:
     previous = ""
     for number, turn in enumerate(turns, start=1):

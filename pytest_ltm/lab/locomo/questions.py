@@ -303,7 +303,7 @@ def adversarial_questions(
     """Yield questions made unanswerable by changing the speaker or the theme."""
     for question in answerable:
         theme = question.filling.get("theme", "")
-        changed = {}
+        changed = dict[str, str]()
         if rng.random() < 0.6:
             who = question.filling["who"]
             (substitute,) = [name for name in mentions.speakers if name != who]

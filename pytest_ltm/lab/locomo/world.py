@@ -126,7 +126,7 @@ def _session_lengths(sessions: int, turns: int, rng: random.Random) -> list[int]
 
 def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
     """Return blocks with this total number of turns: 1 + 2n for an event, 1 for small talk."""
-    numbers = []
+    numbers: list[int] = []
     while turns >= 3:
         questions = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
         numbers.append(questions)
@@ -195,7 +195,7 @@ class Storyline(Struct, frozen=True, kw_only=True):
     @property
     def roles(self) -> frozenset[str]:
         """All roles in its texts, except the theme."""
-        names = set()
+        names = set[str]()
         for detail in chain.from_iterable(step.details for step in self.steps):
             names.add(detail.role)
             names |= brace_names(detail.tell) | brace_names(detail.caption)

@@ -30,14 +30,11 @@ from pytest_ltm.lab.longmemeval.needles import Mentions
 from pytest_ltm.lab.longmemeval.session_text import (
     LEAST,
     SESSION_TOKENS,
-    Count,
     load_themes,
     theme_of,
     write_session,
 )
 
-# The turns of a session, as in the file.
-Turns: TypeAlias = "list[dict[str, Any]]"
 # The fields that are copied into a compiled record.
 ASKED = ("question_id", "question_type", "question", "answer", "question_date")
 
@@ -49,7 +46,7 @@ class Evidence(Struct, frozen=True):
     when: str
     """As written in the file."""
     moment: datetime
-    turns: Turns
+    turns: list[dict[str, Any]]
     """As in the file."""
 
 
@@ -74,7 +71,7 @@ class NeedleRecord(Struct, frozen=True):
         return user_text(self.turns)
 
     @property
-    def turns(self) -> Turns:
+    def turns(self) -> list[dict[str, Any]]:
         """The turns of the evidence."""
         return list(chain.from_iterable(session.turns for session in self.evidence))
 
@@ -152,7 +149,7 @@ class Corpus:
         self._item = lru_cache(maxsize=_IN_MEMORY)(self._read_sessions)
         self._item(0)  # reports an invalid file at once
 
-    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, Turns]]:
+    def draw_sessions(self, rng: Random) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Yield every session once, with its id, in random order, alternating between records."""
         order = rng.sample(range(len(self._slices)), len(self._slices))
         turn = 0
@@ -165,7 +162,7 @@ class Corpus:
                 yield sessions[(turn + place) % len(sessions)]
             turn += 1
 
-    def _read_sessions(self, place: int) -> list[tuple[str, Turns]]:
+    def _read_sessions(self, place: int) -> list[tuple[str, list[dict[str, Any]]]]:
         """Return the sessions of an entry with their ids: a record, a list of turns, or an object with one."""
         raw = part_of(self.path, *self._slices[place])
         try:
@@ -196,7 +193,7 @@ class Corpus:
 
     def _record_sessions(
         self, fields: Mapping[str, Field], name: str
-    ) -> list[tuple[str, Turns]]:
+    ) -> list[tuple[str, list[dict[str, Any]]]]:
         sessions = fields["haystack_sessions"].items("sessions")
         names = []
         if "haystack_session_ids" in fields:
@@ -216,7 +213,7 @@ class Corpus:
         return rows
 
 
-def _unmarked_turns(session: Field) -> Turns:
+def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
     """Return a session's turns without marks: they are not evidence for another question."""
     turns = map(read_turn, session.items("turns"))
     return [{"role": turn.role, "content": turn.content} for turn in turns]
@@ -252,7 +249,7 @@ def session_dates(
         *anchors,
         (total, max(asked_at, last)),
     ]
-    moments = []
+    moments: list[datetime] = []
     for (place, start), (following, end) in pairwise(fixed):
         # to the minute, from `start` up to `end`, excluding it if there is a minute in
         # between
@@ -274,7 +271,7 @@ def compile_history(
     fillers: Fillers,
     *,
     seed: int,
-    count: Count,
+    count: Callable[[str], int],
     sessions: int | None = None,
     tokens: int | None = None,
 ) -> dict[str, Any]:
@@ -336,12 +333,12 @@ def _require_room(record: NeedleRecord, room: int, amount: str, alone: str) -> N
 
 
 def _fill_tokens(
-    record: NeedleRecord, supply: Supply, tokens: int, count: Count
+    record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
 ) -> list[FillerSession]:
     evidence = sum(count(turn["content"]) for turn in record.turns)
     room = tokens - evidence
     _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
-    filler_sessions = []
+    filler_sessions: list[FillerSession] = []
     vain = 0
     while room > tokens * CLOSE and vain < _IN_VAIN:
         vain += 1
@@ -387,7 +384,7 @@ class Clash:
 
 def themes_in(text: str) -> frozenset[str]:
     """Return the themes whose generated requests occur in the text."""
-    themes = set()
+    themes = set[str]()
     for theme in load_themes().values():
         if any(request.text in text for request in theme.requests):
             themes.add(theme.name)
@@ -401,7 +398,7 @@ class FillerSession(Struct, frozen=True):
     """One filler session."""
 
     id: str
-    turns: Turns
+    turns: list[dict[str, Any]]
     tokens: int
 
 
@@ -416,7 +413,7 @@ Supply: TypeAlias = "Callable[[int | None], FillerSession | None]"
 class GeneratedFillers(Struct, frozen=True):
     """Endless task-oriented sessions in which the user mentions other things, as in the published mixture."""
 
-    count: Count
+    count: Callable[[str], int]
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return fillers that are not about anything in the question or its evidence."""
@@ -453,13 +450,13 @@ class MixedFillers(Struct, frozen=True):
     needles: Corpus
     """The needles' own file: the evidence of its other questions."""
     chats: Sequence[Corpus]
-    count: Count
+    count: Callable[[str], int]
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return the fillers of one question, reproducibly by seed, without repetition or clashes."""
         rng = Random(seed)
         clash = Clash(record)
-        used = set()
+        used = set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
         streams = []
         for number, corpus in enumerate((self.needles, *self.chats)):

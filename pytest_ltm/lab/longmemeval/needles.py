@@ -18,7 +18,6 @@ from pytest_ltm.lab.longmemeval.session_text import (
     WORDS,
     Aside,
     Attribute,
-    Count,
     Happening,
     ItemSeries,
     Made,
@@ -125,7 +124,7 @@ class Mentions:
         for series in all_of(ItemSeries):
             for item in series.items:
                 self._prices[series.key, item] = rng.choice(series.values or (0,))
-        pairs = []
+        pairs: list[tuple[_Tellable, str]] = []
         for kind in (Attribute, Update, ItemSeries, Happening, Taste, Made):
             for row in all_of(kind):
                 items = row.items if isinstance(row, ItemSeries) else ("",)
@@ -578,7 +577,7 @@ def question_kinds(count: int) -> list[QuestionKind]:
     """
     total = sum(SHARES.values())
     counts: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
-    chosen = []
+    chosen: list[QuestionKind] = []
     for position in range(count):
         behind = max(
             SHARES,
@@ -636,13 +635,17 @@ _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
 # sessions.
 
 
-def generate_records(count: int, seed: int, counts: Count) -> Iterator[dict[str, Any]]:
+def generate_records(
+    count: int, seed: int, counts: Callable[[str], int]
+) -> Iterator[dict[str, Any]]:
     """Yield `count` records with nothing but their evidence; a smaller count yields a prefix."""
     for number, needle in enumerate(generate_needles(count, seed)):
         yield needle_record(needle, f"{seed} {number}", counts)
 
 
-def needle_record(needle: Needle, seed: str, counts: Count) -> dict[str, Any]:
+def needle_record(
+    needle: Needle, seed: str, counts: Callable[[str], int]
+) -> dict[str, Any]:
     """Return the record of a question; `seed` decides its id and its sessions' other contents."""
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)

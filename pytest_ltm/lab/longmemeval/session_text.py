@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache, lru_cache
 from random import Random
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from pytest_ltm.api.model import TokenCounter, upper_first
 from pytest_ltm.api.storage import load_packaged_yaml
 
-# Counts the tokens of a text.
-Count: TypeAlias = Callable[[str], int]
-Shape: TypeAlias = "Callable[[Random, Advice, int, Count], list[str]]"
+if TYPE_CHECKING:
+    Count = Callable[[str], int]
+    Shape = Callable[[Random, "Advice", int, Count], list[str]]
 
 
 # The areas of attributes: identity, habits, circumstances, events and possessions.
@@ -225,7 +225,7 @@ class Advice:
 
     def _fill(self) -> None:
         if not self._remaining:
-            pieces = []
+            pieces: list[tuple[Aspect, str]] = []
             for aspect in self._theme.aspects:
                 pieces += [(aspect, do) for do in aspect.do]
             self._remaining = self._rng.sample(pieces, len(pieces))

@@ -360,7 +360,7 @@ _BULLET = lazy_pattern(r"(?:\A|\n)[ \t]*[-*•][ \t]+")
 
 def _strip_numbers(reply: str) -> str:
     """Return a reply without the numbers or bullets of two or more items, which name nothing."""
-    items = list(filter(_BULLET.match, reply.splitlines()))
+    items = [line for line in reply.splitlines() if _BULLET.match(line)]
     # labelled rows stay separate sentences
     if len(items) > 1 and not any(":" in item for item in items):
         reply = _BULLET.sub("; ", reply)
@@ -383,7 +383,7 @@ def leaves_out(gold: Gold, question: str, reply: str) -> bool:
     is_plain = not (RE.stop.search(expected_text) or RE.stop.search(reply.rstrip(".")))
     if not is_plain or topic.strange_words(reply) or RE.label.search(reply):
         return False
-    items = list(map(plain_words, RE.between.split(expected_text)))
+    items = [plain_words(part) for part in RE.between.split(expected_text)]
     items = [words for words in items if 0 < len(words) <= _FEW_WORDS]
     spoken = set(map(meaning_key, words_with_digits(plain_words(reply))))
     asked_keys = set(map(meaning_key, plain_words(question)))
@@ -925,7 +925,7 @@ def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
     own_texts = (*fronts, mention.before, mention.after)
     if any(_is_of_a_work(text, topic) for text in own_texts):
         return True
-    if any(map(RE.condition.match, (*fronts, mention.before))):
+    if any(RE.condition.match(text) for text in (*fronts, mention.before)):
         return True
     behind = (RE.condition_behind, RE.marks)
     if any(pattern.search(mention.after) for pattern in behind):

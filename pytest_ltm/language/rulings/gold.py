@@ -849,7 +849,7 @@ def _ruling_on_times(
         )
     met = []
     for reading in chain.from_iterable(times):
-        if any(map(reading.shared, expected)):
+        if any(reading.shared(whole) for whole in expected):
             met.append(reading)
     if not met:
         # "in 2011, and left two years after that" is no other year than 2013

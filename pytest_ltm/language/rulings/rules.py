@@ -145,7 +145,7 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
             if len(telling_keys(remark)) <= _FEW
         ]
     is_named = _is_name(bare)
-    ways = (list(filter(telling_keys, part)) for part in parts)
+    ways = ([option for option in part if telling_keys(option)] for part in parts)
     return [
         [_gold_thing(option, asked_keys, named=is_named or n > 0) for option in several]
         for n, several in enumerate(ways)
@@ -280,7 +280,7 @@ def _whole_ruling(
     ):
         return None
     for thing in things:
-        parts = list(filter(thing.found, LISTED.split(text)))
+        parts = [part for part in LISTED.split(text) if thing.found(part)]
         strange = (
             thing.missing_words(part)
             and _unknown_keys(telling_keys(part), gold, question)
@@ -298,7 +298,7 @@ def _whole_ruling(
             return Ruling("no", doubts[0])
         return None
     if len(things) > 1:
-        further_items = list(map(telling_keys, RE.further.findall(text)))
+        further_items = [telling_keys(part) for part in RE.further.findall(text)]
     else:
         further_items = []
     # something unexpected is named after an "and"
@@ -556,7 +556,7 @@ def choice_ruling(
         return Ruling("no", SEVERAL)
     if refused:
         return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
-    winners = {named_right if opening is None else opening}
+    winners: set[bool | None] = {named_right if opening is None else opening}
     order = _order_asked(question)
     if order and opening is None:
         winners = _winners_in_order(right, wrong, order, plain) or winners
@@ -687,7 +687,7 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
         keys.append(item.difference(*others))
     # one thing has no order, and too many are a text with commas
     keys = keys if all(keys) and 2 <= len(keys) <= 10 else []
-    segments = list(map(content_stems, RE.items.split(normalize_text(end))))
+    segments = [content_stems(part) for part in RE.items.split(normalize_text(end))]
     if not keys or RE.turned.search(normalize_text(end)):
         return Ruling("unscored", "an order of events")
     places = [
@@ -780,7 +780,7 @@ def _named_ruling(
     hedged = not HEDGED.search(gold.whole) and all(
         HEDGED.search(sentence_around(text, *spot)) for spot in spots
     )
-    doubt = doubt_of(list(map(_strip_article, gold.texts)), question, end)
+    doubt = doubt_of([_strip_article(wording) for wording in gold.texts], question, end)
     return _doubted_ruling("names it", doubt, gold, end, unsure=refused or hedged)
 
 

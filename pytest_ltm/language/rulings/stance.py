@@ -129,7 +129,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     text = normalize_text(reply)
     spots = wording_positions(text, wordings)
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
-    ends = []
+    ends: list[str] = []
     for word in last:
         pattern = rf"\b{re.escape(word)}(['\u2019]s \w|\b)"
         ends += re.findall(pattern, reply.lower())
@@ -273,7 +273,7 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 
 def lists_more(expected: str, question: str, end: str) -> bool:
     """Return whether an answer that should be a list names something else, too, or only a part of it."""
-    parts = list(map(content_stems, list_items(expected)))
+    parts = [content_stems(part) for part in list_items(expected)]
     # a longer expected answer is a sentence with commas, not a list
     if len(parts) < 2 or len(plain_words(expected)) > 12:
         return False

@@ -344,7 +344,7 @@ def _with_noun(
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
         return
     links = {*STOP_WORDS, *cldr.list_words(), *cldr.list_words("or")}
-    stems = []
+    stems: list[str] = []
     for token in tokens[end : end + _LONGEST]:
         # in "six one" the second is no thing that is counted
         if not token.is_word or token.key in links or token.key in number_words():
@@ -692,7 +692,7 @@ def _compare_bare(first: Amount, second: Amount) -> Sameness:
 
 def _is_rounded_share(percentage: Amount, *amounts: Amount) -> bool:
     """Return whether a whole percentage is a rounded fraction: 33 % for a third."""
-    shares = list(map(_percent_value, amounts))
+    shares = [_percent_value(amount) for amount in amounts]
     is_whole = percentage.low is not None and percentage.low.denominator == 1
     return is_whole and round(shares[0] * 100) == round(shares[1] * 100)
 

@@ -113,7 +113,7 @@ class UnitPattern(NamedTuple):
 
 
 def _read_units(language: str) -> list[UnitPattern]:
-    patterns = []
+    patterns: list[UnitPattern] = []
     for unit, widths in _locale_data(language)["unit_patterns"].items():
         for width, forms in widths.items():
             for count, pattern in forms.items():

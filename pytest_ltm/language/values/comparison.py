@@ -477,7 +477,7 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
     result = compare_labels(*labels, named=asks_for_name(mine.question))
     if result is not Sameness.OTHER:
         return result
-    amounts = all(map(_is_amount, (mine, theirs)))
+    amounts = all(_is_amount(text) for text in (mine, theirs))
     return None if amounts or not is_bare else result
 
 

@@ -150,7 +150,7 @@ class _Parse:
 
     def read(self) -> Iterator[tuple[Moment, int]]:
         """Yield the readings of the longest run of date tokens, and of each shorter run."""
-        found = []
+        found: list[tuple[Moment, int]] = []
         before = 0
         while self._place < len(self._tokens):
             start = self._place

@@ -134,7 +134,7 @@ def digit_readings(text: str) -> list[tuple[Fraction, bool]]:
     marks = re.findall(r"\D", text)
     if not marks:
         return [(Fraction(int(text)), True)]
-    readings = {}
+    readings: dict[Fraction, bool] = {}
     if marks[-1] in ".," and marks.count(marks[-1]) == 1:
         whole, _, decimals = text.rpartition(marks[-1])
         if _is_grouped(whole, marks[:-1]):
@@ -299,7 +299,7 @@ def _with_decimals(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
 
 def _figures_in_words(tokens: Sequence[Token], start: int) -> Iterator[Number]:
     """Yield a number that is spoken figure by figure: three-oh-four, twenty oh nine."""
-    figures = []
+    figures: list[str] = []
     end = start
     place = start
     last = min(len(tokens), start + _MOST_FIGURES)

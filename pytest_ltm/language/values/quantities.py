@@ -159,7 +159,7 @@ def _amount_at(window: Sequence[Token]) -> Quantity | None:
     """Return the amount at a token, without the noun that it counts."""
     plain: dict[int, list[Amount]] = defaultdict(list)
     frequencies: dict[int, list[Amount]] = defaultdict(list)
-    periods = {}
+    periods: dict[int, str] = {}
     for amount, size in single_amounts_at(window):
         # the "in" of "260 in all" is no inch
         ends_here = amount.likely and may_end_value(window[size - 1])

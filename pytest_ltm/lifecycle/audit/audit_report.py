@@ -95,7 +95,7 @@ def _rival(audit: Audit, finding: Finding) -> str:
 
 def audit_record(audit: Audit) -> dict[str, Any]:
     """Return counts, shares and all findings as JSON values."""
-    kinds = {}
+    kinds: dict[str, dict[str, Any]] = {}
     for kind in KINDS:
         kinds[kind] = {
             "count": len(audit.of_kind(kind)),
@@ -113,7 +113,7 @@ def audit_record(audit: Audit) -> dict[str, Any]:
 
 
 def _finding_record(audit: Audit, finding: Finding) -> dict[str, Any]:
-    record = {
+    record: dict[str, Any] = {
         "kind": finding.kind,
         "place": audit.memories[finding.place].place,
         "evidence": finding.evidence,

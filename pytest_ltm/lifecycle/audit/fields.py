@@ -74,8 +74,8 @@ def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields
     other_columns = {name: values for name, values in columns.items() if name != text}
     identity = _choose_id(other_columns, len(dump.rows))
     ids = set(_iter_texts(columns[identity])) if identity else set()
-    links = []
-    unlinked_columns = {}
+    links: list[str] = []
+    unlinked_columns: dict[str, Sequence[Any]] = {}
     for name, values in other_columns.items():
         if ids and name != identity and _share_known(values, ids) >= _SOME:
             links.append(name)
@@ -117,9 +117,9 @@ def _choose_id(columns: Mapping[str, Sequence[Any]], rows: int) -> str:
 
 
 def _choose_date(columns: Mapping[str, Sequence[Any]]) -> str:
-    dates = {}
+    dates: dict[str, tuple[bool, float]] = {}
     for name, values in columns.items():
-        read = list(map(read_date, values))
+        read = [read_date(value) for value in values]
         if not _are_most(read) or _is_named(name, "use_fields"):
             continue
         times = [date.timestamp() for date in read if date is not None]
@@ -129,7 +129,7 @@ def _choose_date(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _choose_scope(columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-    scope = []
+    scope: list[str] = []
     for name, values in columns.items():
         repeats = len(set(map(str, values))) < max(2, len(values))
         if _is_named(name, "scope_fields") and repeats:
@@ -198,7 +198,7 @@ def read_date(value: Any) -> datetime | None:
 
 def read_memories(dump: Dump, fields: Fields) -> list[Memory]:
     """Return the records of a dump; a row without a text gets the text ""."""
-    memories = []
+    memories: list[Memory] = []
     for row, place in zip(dump.rows, dump.places, strict=True):
         memories.append(_read_memory(row, place, fields))
     return memories

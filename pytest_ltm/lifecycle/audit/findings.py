@@ -118,7 +118,7 @@ def find_faults(
 def read_wording(text: str) -> Wording:
     """Return the wording of a text; a word that begins a sentence is a value only if it has a digit."""
     words: list[str] = []
-    value_places = []
+    value_places: list[int] = []
     begins = True
     end = 0
     for match in _WORD.finditer(text):
@@ -202,7 +202,7 @@ def _find_near_duplicates(
     for place, words in words_by_place.items():
         rarest = sorted(words, key=lambda word: (counts[word], word))
         rarest = rarest[: int((1 - SIMILAR) * len(words)) + 1]
-        candidates = set()
+        candidates = set[int]()
         for word in rarest:
             candidates.update(holders[word])
         for earlier in sorted(candidates):
@@ -294,7 +294,7 @@ def _compare_claims(
     """
     wording = wordings[place]
     date = memories[place].date
-    others = {}
+    others: dict[Kind, int] = {}
     is_exclusive = False
     for other in places:
         if _exclude(wording, wordings[other]):

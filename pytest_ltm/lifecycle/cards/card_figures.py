@@ -43,7 +43,7 @@ class CardFigures:
     @cached_property
     def rates(self) -> dict[str, Rate]:
         """The figures by name."""
-        rates = {
+        rates: dict[str, Rate] = {
             "kept": self._share_kept(is_replaced=False),
             "updated": self._share_kept(is_replaced=True),
             "found@1": self._share_found("question", 1),
@@ -111,14 +111,14 @@ class CardFigures:
         return False
 
     def _share_kept(self, *, is_replaced: bool) -> Rate:
-        lives = []
+        lives: list[FactLife] = []
         for life in self._current_lives:
             if (life.newer is not None) == is_replaced:
                 lives.append(life)
         return sum(map(self._is_kept, lives)), len(lives)
 
     def _share_found(self, query_kind: str, k: int) -> Rate:
-        lives = list(filter(self._is_kept, self._current_lives))
+        lives = [life for life in self._current_lives if self._is_kept(life)]
         found = 0
         for life in lives:
             served = self._record.served_to(life, query_kind)

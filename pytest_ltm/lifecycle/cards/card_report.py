@@ -66,7 +66,7 @@ def card_table(card: Card) -> str:
     """Return a card as a Markdown table with a row per memory."""
     names = [name.replace("_", " ") for name in MEANINGS]
     heads = ["memory", *names, "answered", *(f"lost at {stage}" for stage in STAGES)]
-    rows = []
+    rows: list[list[str]] = []
     for row in card.rows:
         rates = [show_rate(row.figures.get(name)) for name in MEANINGS]
         losses = [str(row.marks.get(stage, 0)) for stage in STAGES]
@@ -89,7 +89,7 @@ def _section(row: CardRow) -> Section:
     sentences += map(str.strip, _lost_lines(row))
     if row.extraction:
         sentences.append(extraction_sentence(row))
-    figures = []
+    figures: list[tuple[str, ...]] = []
     for name, meaning in MEANINGS.items():
         rate = show_rate(row.figures.get(name))
         figures.append((name.replace("_", " "), rate, meaning_of(row, name, meaning)))

@@ -90,7 +90,7 @@ class JournalSnapshot:
         exchanges = self.record.transcript.exchanges_of(example)
         bill = self.bill
         tokens = 0
-        costs = []
+        costs: list[float] = []
         for exchange in exchanges:
             tokens += exchange.message_tokens + exchange.reply_tokens
             if exchange.number in bill.costs:
@@ -223,7 +223,7 @@ class Recovery:
         finished = sum(map(self._ledger.is_finished, unit.items))
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun_folders = []
+        begun_folders: list[Path] = []
         for name in names:
             if name in self._far or (run / name / JOURNAL).exists():
                 begun_folders.append(run / name)

@@ -27,7 +27,7 @@ def work_units(
     texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
         texts.setdefault(unit_of(nodeid), []).append(nodeid)
-    units = []
+    units: list[WorkUnit] = []
     for name, items in texts.items():
         units.append(WorkUnit(name, tuple(items), expected.get(name, 0)))
     return sorted(units, key=lambda unit: -unit.expected)
@@ -194,7 +194,7 @@ class ConversationScheduling:
 
     def _serve(self) -> None:
         """Assign units to the least busy workers with room, and shut down workers that have nothing to play."""
-        ready = []
+        ready: list[Any] = []
         for node in self.nodes:
             if node in self._indices and not node.shutting_down:
                 ready.append(node)

@@ -155,7 +155,7 @@ class ReportLedger:
 
     def told(self, unit: WorkUnit) -> dict[str, list[int]]:
         """Return, by item of a unit, the number of its reports so far, and whether it is complete."""
-        reported = {}
+        reported: dict[str, list[int]] = {}
         for nodeid in unit.items:
             if nodeid in self._reports:
                 finished = int(nodeid in self._finished)

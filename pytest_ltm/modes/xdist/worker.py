@@ -117,14 +117,14 @@ class Worker:
             self._refuse(error)
 
     def _refuse(self, error: pytest.UsageError) -> None:
-        self._tell("refused", sentences=list(map(str, error.args)))
+        self._tell("refused", sentences=[str(sentence) for sentence in error.args])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Send the controller, which knows only node ids, the expected length of each conversation."""
         self._items = {item.nodeid: item for item in session.items}
         ltm_items = [item.stash[LTM_ITEM] for item in session.items]
-        tokens = {}
+        tokens: dict[str, int] = {}
         for name, group in items_of_conversations(ltm_items).items():
             tokens[name] = expected_tokens(group, self._run.settings.spans)
         deselected = self._run.items.deselected.items()
@@ -211,7 +211,7 @@ class Worker:
                 self._unsent[unit] = list(
                     dict.fromkeys(brief.folder for brief in briefs)
                 )
-            self._tell("begun", unit=unit, briefs=list(map(list, briefs)))
+            self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:
         if name == "logstart":

@@ -31,11 +31,11 @@ _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return an aggregate, its instances and a model card's block per agent and span, all below `to`."""
-    targets = []
+    targets: list[ExportTarget] = []
 
     def write_instances(path: Path, part: RunSlice) -> None:
         # Deferred: reading the journals takes long, and another file may be in the way.
-        lines = []
+        lines: list[str] = []
         for row in instance_rows(part):
             lines.append(json.dumps(for_library(row), ensure_ascii=False) + "\n")
         write_output(path, for_file("".join(lines)))
@@ -187,7 +187,7 @@ def _talk(
     texts = []
     for exchange in exchanges:
         texts += [("user", exchange.message), ("assistant", exchange.reply)]
-    messages = []
+    messages: list[dict[str, Any]] = []
     for turn, (role, text) in enumerate(texts):
         messages.append({"turn_idx": turn, "role": role, "content": text})
     place = max(len(messages) - 1, 0)

@@ -64,8 +64,8 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     unscored = column.unscored_examples
     # Trials are epochs of one sample, so each id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
-    shown_figures = {}
-    other_figures = {}
+    shown_figures: dict[str, dict[str, Any]] = {}
+    other_figures: dict[str, float] = {}
     for name, value in figures.items():
         if name in _SHOWN or "/" in name:
             shown_figures[name] = {"name": name, "value": value}
@@ -141,7 +141,7 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
         for result in conversation.result.scenarios:
             epochs[result.id] += 1
             exchanges = own_exchanges(result, record, unanswered)
-            seconds = []
+            seconds: list[float] = []
             for exchange in exchanges:
                 if exchange.number in timed:
                     seconds.append(timed[exchange.number])
@@ -171,7 +171,7 @@ def _eval_sample(
     else:
         choices = []
     decided = {
-        "checks": list(map(to_record, result.checks)),
+        "checks": [to_record(check) for check in result.checks],
         "amended": result.automatic is not None,
     }
     score = {
@@ -213,7 +213,7 @@ def _sample_messages(
     exchanges: Iterable[Exchange], record: ConversationRecord, agent: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the messages and replies of an example; the distance before a message is in its metadata."""
-    former = None
+    former: Exchange | None = None
     for exchange in exchanges:
         facts = {
             "after": distance_between(former, exchange) if former else "",

@@ -7,15 +7,18 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_ltm.api.storage import for_screen, one_line, write_output
 from pytest_ltm.figures.run_loading import LoadedRun
-from pytest_ltm.reports.exports.loaded import Results
 from pytest_ltm.reports.exports.output import ExportTarget
 from pytest_ltm.reports.exports.result_rows import seconds_of
 from pytest_ltm.reports.failure import failure_text
 from pytest_ltm.reports.html.report_data import run_origin
 from pytest_ltm.reports.summary import user_properties
+
+if TYPE_CHECKING:
+    from pytest_ltm.reports.exports.loaded import Results
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:

@@ -132,7 +132,7 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
             LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
         """
         pandas = import_library("pandas", extra="data", user="frame()")
-        types = {}
+        types: dict[str, str] = {}
         for name, kind in self.columns.items():
             if kind in _OF_PANDAS:
                 types[name] = _OF_PANDAS[kind]
@@ -213,8 +213,8 @@ class Results:
     def _journals(
         self,
     ) -> tuple[ResultTable[ExchangeRow], ResultTable[CallRow], tuple[str, ...]]:
-        rows = []
-        problems = []
+        rows: list[ExchangeRow | CallRow] = []
+        problems: list[str] = []
         for run, folder in self._conversations:
             place = attributes_of(folder.result, "agent", "span_label", "span", "trial")
             journal_rows, problem = of_journal(
@@ -257,8 +257,8 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of
             runs, those that cannot be read are listed in `missing`.
     """
-    loaded_runs = {}
-    problems = []
+    loaded_runs: dict[Path, LoadedRun] = {}
+    problems: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
         inside = [] if _is_run(folder) else _runs_within(folder)
@@ -292,8 +292,8 @@ def _is_run(folder: Path) -> bool:
 
 def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     """Read a run with its unfinished conversations, and list what is missing; LtmError if unreadable."""
-    unfinished = []
-    problems = []
+    unfinished: list[ConversationFolder] = []
+    problems: list[str] = []
     for journal in sorted(path.glob(f"*/{JOURNAL}")):
         folder = journal.parent
         if (folder / RESULTS).is_file():
@@ -344,7 +344,7 @@ def results_so_far(folder: Path) -> ConversationResult:
     except (DefinitionError, ValueError, RecursionError) as error:
         raise LtmError(f"{path}: not a plan: {error}") from error
     header = record.header
-    scenarios = []
+    scenarios: list[ScenarioResult] = []
     for example in plan.examples:
         scenarios.append(_example(example, name, plan.span, record))
     return ConversationResult(
@@ -490,7 +490,7 @@ class RunSlice:
         Means of scenarios are named `scenario/NAME`, those of additional metrics `metric/NAME`.
         """
         column = self.column
-        scenarios = {}
+        scenarios: dict[str, float] = {}
         for name, cell in column.cells.items():
             if cell.mean is not None:
                 scenarios[f"scenario/{name}"] = cell.mean
@@ -513,7 +513,7 @@ def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
             (part.run.result.run_id, part.column.agent, part.column.span_label)
         )
         rows = records.get(tuple(place), [])
-        columns = {}
+        columns: dict[str, list[Any]] = {}
         for name in results.examples.columns:
             columns[name] = [row[name] for row in rows]
         return columns

@@ -34,14 +34,14 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     # Both log every step of creating a database.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
-    stored = set()
+    stored: set[str] = set()
     # Querying a store that does not exist would create one.
     if (to / DATABASE).is_file():
         client, experiment = _open_store(to)
         runs = client.search_runs([experiment])
         stored = {run.data.tags.get(_TAG, "") for run in runs}
     rows = examples_of(results)
-    targets = []
+    targets: list[ExportTarget] = []
     for part in run_slices(results):
         target = ExportTarget(
             to,
@@ -92,7 +92,7 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
         if value not in (None, ""):
             text = value if isinstance(value, str) else json.dumps(value)
             texts[mlflow_name(key)] = escape_unprintable(text)[:_LONGEST]
-    metrics = []
+    metrics: list[Any] = []
     for key, figure in part.figures().items():
         metrics.append(entities.Metric(mlflow_name(key), figure, begin, 0))
     params = [entities.Param(key, text) for key, text in texts.items()]

@@ -49,7 +49,7 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
         return
     # Files that belong together appear together.
     with build_folder(folders.pop()) as beside:
-        moved = []
+        moved: list[ExportTarget] = []
         for output in outputs:
             moved.append(structs.replace(output, path=beside / output.path.name))
         _write_each(moved)

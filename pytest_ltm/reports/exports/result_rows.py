@@ -336,7 +336,7 @@ def _verdict_rows(
     result: ScenarioResult, place: Mapping[str, Any]
 ) -> Iterator[VerdictRow]:
     decided = result.automatic or result
-    failed_checks = []
+    failed_checks: list[str] = []
     for check in result.checks:
         if not check.ok and not check.open:
             failed_checks.append(check.label)
@@ -431,7 +431,7 @@ def _call_rows(exchange: Exchange, place: Mapping[str, Any]) -> Iterator[CallRow
 
 def seconds_of(folder: Path) -> dict[int, float]:
     """Return reply times in seconds by exchange; for a resent message, that of the last attempt."""
-    seconds = {}
+    seconds: dict[int, float] = {}
     for timing in load_timings(folder / TIMINGS)[0]:
         if isinstance(timing, (ReplyTime, TellTime)):
             seconds[timing.exchange] = timing.seconds

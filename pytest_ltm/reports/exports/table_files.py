@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm.api.storage import (
     csv_cell,
@@ -23,11 +23,14 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.markdown import markdown_table
-from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.text import NOTHING
-from pytest_ltm.reports.exports.loaded import Results, ResultTable
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 from pytest_ltm.reports.exports.result_rows import TABLES, PlacedRow
+
+if TYPE_CHECKING:
+    from pytest_ltm.figures.run_loading import LoadedRun
+    from pytest_ltm.reports.exports.loaded import Results, ResultTable
+
 
 CITATION = """\
 @software{{pytest_ltm,
@@ -60,7 +63,7 @@ class PaperTable(NamedTuple):
 
 def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     """Return the table of all agents of some runs; labels that several runs share are qualified."""
-    run_columns = []
+    run_columns: list[tuple[str, Column]] = []
     for run in runs:
         for column in result_columns(run.result):
             run_columns.append((run.result.run_id, column))
@@ -83,10 +86,12 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     parts.append(
         f"pytest-ltm {version('pytest-ltm')}" + (f", suite {suites}" if suites else "")
     )
-    rows = []
+    rows: list[tuple[str, list[Column | None]]] = []
     for agent, columns in columns_by_agent.items():
         rows.append((agent, list(map(columns.get, ordered))))
-    return PaperTable(list(map(one_line, ordered)), rows, "; ".join(parts) + ".")
+    return PaperTable(
+        [one_line(span) for span in ordered], rows, "; ".join(parts) + "."
+    )
 
 
 def paper_latex(runs: Sequence[LoadedRun]) -> str:
@@ -156,7 +161,7 @@ def outputs(
         targets = {only: to}
     else:
         targets = {name: to / f"{name}.{kind}" for name in TABLES}
-    exports = []
+    exports: list[ExportTarget] = []
     for name, path in targets.items():
         write = partial(_write_table, kind=kind, table=getattr(results, name))
         exports.append(ExportTarget(path, write))
@@ -189,7 +194,7 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
             writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()
     else:
-        lines = []
+        lines: list[str] = []
         for record in records:
             line = json.dumps(record, ensure_ascii=False, default=_time_as_text)
             lines.append(f"{escape_json_text(line)}\n")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import chain, product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm.api.journal import Curve, Section
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_dollars, score_text
 from pytest_ltm.reports.agent_sentences import (
@@ -15,7 +14,11 @@ from pytest_ltm.reports.agent_sentences import (
     largest_span_label,
     rank_sides,
 )
-from pytest_ltm.reports.html.report_data import Material, ResultSeries
+
+if TYPE_CHECKING:
+    from pytest_ltm.api.journal import Curve, Section
+    from pytest_ltm.reports.html.report_data import Material, ResultSeries
+
 
 # Agents with a colour in the style sheet: the best at the largest memory span. All
 # others are thin and grey.
@@ -144,8 +147,8 @@ def _bands(
 ) -> list[Band]:
     """Return the ceiling and the floor: the best of the bundled agents, and the score without memory."""
     tested = agents_under_test(scored)
-    ceiling = []
-    floor = []
+    ceiling: list[tuple[float, float]] = []
+    floor: list[tuple[float, float]] = []
     for series in scored:
         column = series.column
         place = place_span(column.span)
@@ -164,7 +167,7 @@ def _bands(
 
 def score_by_cost(material: Material) -> AccuracyChart | None:
     """Return accuracy against cost on a log scale; None unless two series report their cost."""
-    priced = []
+    priced: list[ResultSeries] = []
     for series in material.series:
         if series.column.cost_usd and series.column.out_of:
             priced.append(series)
@@ -183,7 +186,7 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
         cost = column.cost_usd or 0.0
         return scale(cost), f"{column.span_label}, ${format_dollars(cost)}"
 
-    ticks = []
+    ticks: list[Tick] = []
     for cost in _round_amounts(low, high):
         ticks.append(Tick(scale(cost), f"${format_dollars(cost)}"))
     return AccuracyChart(
@@ -197,7 +200,7 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
 def _round_amounts(low: float, high: float) -> Sequence[float]:
     """Return about six round amounts between two amounts, or these two if no round one lies between them."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    inside = []
+    inside: list[float] = []
     for exponent, factor in product(exponents, (1, 2, 5)):
         amount = factor * 10.0**exponent
         if low <= amount <= high:
@@ -217,7 +220,7 @@ def _chart_lines(
     tested_agents = [agent for agent in material.agents if agent in tested]
     lines = []
     for number, agent in enumerate(dict.fromkeys([*ranked, *tested_agents])):
-        points = []
+        points: list[ChartPoint] = []
         for series in scored:
             if series.agent == agent:
                 points.append(_chart_point(series, *place_series(series)))
@@ -302,7 +305,7 @@ def _curves_chart(title: str, curves: Sequence[Curve]) -> AccuracyChart:
     places = {label: _BEGIN + step * number for number, label in enumerate(labels)}
     lines = []
     for number, curve in enumerate(curves):
-        points = []
+        points: list[ChartPoint] = []
         for label, share in curve.points:
             name = f"{curve.name} at {label}"
             points.append(_share_point(name, places[label], share))

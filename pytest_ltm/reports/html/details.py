@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from math import inf
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api.journal import (
     ConversationRecord,
@@ -22,7 +22,10 @@ from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_distance, text_of, verdict_text
 from pytest_ltm.reports.failure import distance_text
 from pytest_ltm.reports.html.charts import shade_class
-from pytest_ltm.reports.html.report_data import ExampleEntry
+
+if TYPE_CHECKING:
+    from pytest_ltm.reports.html.report_data import ExampleEntry
+
 
 NO_EXCHANGES = (
     "It has a score, but the journal has none of its exchanges: they are missing here."
@@ -41,7 +44,7 @@ def example_details(
     `expected`: the right answers by the definition; `damage`: the journal's damage, if any; `unanswered`: the
     conversation's messages without a reply.
     """
-    exchanges = []
+    exchanges: list[dict[str, Any]] = []
     missing = ""
     if record is None:
         missing = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
@@ -68,7 +71,7 @@ def example_details(
         "facts": [[name, text] for name, text in facts.items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
         "curves": [[name, points] for name, points in metric_curves(result.metrics)],
-        "questions": list(map(_question_json, result.questions)),
+        "questions": [_question_json(question) for question in result.questions],
         "evidence": result.evidence,
         "talk": exchanges,
         "missing": missing,
@@ -93,7 +96,7 @@ def metric_curves(
     metrics: Sequence[ExampleMetric],
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield name and values of each series of metrics numbered from 1, such as `lesson_1` and `lesson_2`."""
-    pairs = []
+    pairs: list[tuple[str, int, float]] = []
     for metric in metrics:
         if match := _POINT.fullmatch(metric.name):
             pairs.append((match["curve"], int(match["place"]), metric.value))
@@ -110,7 +113,7 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
         "q": question.text,
         "a": question.answer,
         **retrieval_json(question.retrieved),
-        "needles": list(map(_needle_json, question.needles)),
+        "needles": [_needle_json(needle) for needle in question.needles],
     }
 
 
@@ -121,7 +124,7 @@ def _needle_json(needle: NeedleRef) -> dict[str, Any]:
     if needle.told_gap < needle.gap:
         tokens = pluralize(needle.told_gap, "token")
         parts.append(f"{tokens} without the agent's replies")
-    fields = {"n": needle.number, "text": needle.text}
+    fields: dict[str, Any] = {"n": needle.number, "text": needle.text}
     rank = needle.rank
     if rank is not None:
         parts.append(f"retrieved at rank {rank}" if rank else "not retrieved")
@@ -192,7 +195,7 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     examples = plan.get("examples")
     if not isinstance(examples, list):
         return {}
-    definitions = {}
+    definitions: dict[str, Any] = {}
     for example in examples:
         if isinstance(example, dict):
             key = f"{example.get('scenario')}/{example.get('example')}"

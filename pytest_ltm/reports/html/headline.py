@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_ltm.api.journal import at_span, span_place
 from pytest_ltm.api.storage import first_and_rest, join_words, pluralize
@@ -14,7 +14,7 @@ from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
 from pytest_ltm.figures.metrics import leading_metrics
 from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.paired_comparison import compare_runs
-from pytest_ltm.figures.statistics.pairs import Pair, pair_rows
+from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_dollars, short_count
@@ -25,7 +25,9 @@ from pytest_ltm.reports.agent_sentences import (
     largest_span_label,
     rows_without_span,
 )
-from pytest_ltm.reports.html.report_data import Material, ResultSeries
+
+if TYPE_CHECKING:
+    from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 
 class SeriesDifference(NamedTuple):
@@ -47,8 +49,8 @@ def series_differences(
 
     None if they share no scored example.
     """
-    rows = {}
-    differences = {}
+    rows: dict[int, list[ScoredRow]] = {}
+    differences: dict[tuple[int, int], SeriesDifference | None] = {}
     for first, second in pairs:
         for series in (first, second):
             if series.key not in rows:
@@ -108,7 +110,7 @@ def headline_answers(
 def _yardstick_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what the bundled agents earn if others are under test: they show what is possible."""
     ranked = material.ranked
-    yardsticks = []
+    yardsticks: list[ResultSeries] = []
     for series in material.series_at(largest_span_label(material.series)):
         column = series.column
         if column.is_bundled and column.out_of and series not in ranked:
@@ -140,11 +142,11 @@ def _effective_span_answers(material: Material) -> list[HeadlineAnswer]:
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, including its comparison with a gate's baseline."""
-    sentences = {}
+    sentences: dict[str, str] = {}
     # A baseline knows agents by their labels; in a report on several runs the labels
     # include the run's name.
     for number in range(len(material.runs)):
-        names = {}
+        names: dict[str, str] = {}
         for series in material.series:
             if series.run == number:
                 names[series.column.agent] = series.agent
@@ -202,7 +204,7 @@ def _reply_share(material: Material) -> float:
     """Return the share of tokens that agents wrote; 0 if unknown."""
     # Imported runs contain only part of their conversations, so the share is unknown
     # for them.
-    columns = []
+    columns: list[Column] = []
     for series in material.series:
         if not material.runs[series.run].result.is_imported:
             columns.append(series.column)
@@ -234,7 +236,7 @@ def _gate_text(gate: Mapping[str, Any]) -> str:
     """Return the sentence of a gate, and those of the first broken rules."""
     sentence = str(gate.get("sentence", "")).removeprefix("gate: ")
     sentence = sentence.removeprefix("could not be measured: ")
-    findings = []
+    findings: list[str] = []
     for finding in gate.get("findings", ()):
         if finding["state"] != "passed":
             findings.append(_finding_text(finding))
@@ -255,7 +257,7 @@ def _finding_text(finding: Mapping[str, Any]) -> str:
 
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, per agent and span: it comes first on its page."""
-    metrics = []
+    metrics: list[tuple[str, dict[str, str]]] = []
     for run in material.runs:
         metrics += leading_metrics(run.result)
     answers = []
@@ -290,7 +292,7 @@ def _significance(
 
 def _plans_of(material: Material, series: ResultSeries) -> set[str]:
     """Return the fingerprints of the plans that a series was given."""
-    fingerprints = set()
+    fingerprints: set[str] = set()
     for conversation in material.conversations:
         if conversation.series == series.key:
             fingerprints.add(conversation.folder.result.plan_fingerprint)
@@ -310,7 +312,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     tokens = sum(column.tokens for column in columns)
     sentences = [_exchanged_tokens(material), *_other_costs(material)]
     # Controls have the price of the model they imitate, but it is never paid.
-    paid = []
+    paid: list[Column] = []
     for column in columns:
         if column.cost_usd is not None and not column.is_hypothetical:
             paid.append(column)
@@ -452,11 +454,11 @@ def _amendments(material: Material) -> _Caveat:
 
 def _guesses(material: Material) -> _Caveat:
     """Return where agents under test do not beat guessing: everywhere, or in which scenarios."""
-    tested = []
+    tested: list[ResultSeries] = []
     for series in material.series:
         if not series.column.control and not series.column.is_bundled:
             tested.append(series)
-    guessing = []
+    guessing: list[ResultSeries] = []
     for series in tested or material.series:
         if series.column.scenarios_at_guessing_level:
             guessing.append(series)
@@ -490,7 +492,7 @@ def _shared_sentences(
     """Return the text for each group of columns that share these scenarios."""
     concerned = [part for part in series if list(scenarios_of(part.column))]
     groups = group_by(concerned, lambda part: tuple(scenarios_of(part.column)))
-    sentences = []
+    sentences: list[str] = []
     for scenarios, group in groups.items():
         labels = _few_labels(group)
         sentences.append(text.format(scenarios=join_words(scenarios), columns=labels))

@@ -111,12 +111,12 @@ def escape_controls(value: Any) -> Any:
     if isinstance(value, str):
         return escape_unprintable(value)
     if isinstance(value, dict):
-        escaped = {}
+        escaped: dict[str, Any] = {}
         for key, part in value.items():
             escaped[escape_unprintable(str(key))] = escape_controls(part)
         return escaped
     if isinstance(value, list | tuple):
-        return list(map(escape_controls, value))
+        return [escape_controls(part) for part in value]
     return value
 
 
@@ -188,7 +188,7 @@ def list_failures_first(
     material: Material, shown_keys: AbstractSet[int]
 ) -> list[tuple[ResultSeries, ExampleEntry]]:
     """Return the listed examples, failures first, then those without a score, then passes, each by column."""
-    rows = []
+    rows: list[tuple[ResultSeries, ExampleEntry]] = []
     for row in material.rows:
         if row.key in shown_keys:
             rows.append((material.series[row.series], row))
@@ -258,7 +258,7 @@ class Parcels:
         self, conversation: ConversationEntry, definitions: Mapping[str, Any]
     ) -> None:
         """Record fingerprints that identify the same example in other conversations."""
-        digests = {}
+        digests: dict[str, str] = {}
         for name, definition in definitions.items():
             text = json.dumps(definition, sort_keys=True)
             digests[name] = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -355,7 +355,7 @@ def build_report(
     checked_runs = list(map(_check_run, runs))
     material = report_material([checked.run for checked in checked_runs])
     parcels = pack_conversations(material, most, lines)
-    marked = []
+    marked: list[LoadedRun] = []
     for run, discrepancies in checked_runs:
         in_folders = check_conversations(run, parcels.discrepancies)
         marked.append(add_marks(run, [*in_folders, *discrepancies]))
@@ -399,7 +399,7 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
     versus = _first_compared(material)
     tested = _tested_pairs(material)
     differences = series_differences([*tested, *_pairs_with_best(material)])
-    sections = []
+    sections: list[Section] = []
     averages: list[AgentMetrics] = []
     for run in material.runs:
         sections += sections_of(run.summary)
@@ -436,7 +436,7 @@ def render_page(material: Material, parcels: Parcels) -> bytes:
             needles=needle_rows(material.results)[:2_000],
             first_rows=FIRST_ROWS,
             rules=deciding_rules(material),
-            origins=list(map(run_origin, material.runs)),
+            origins=[run_origin(run) for run in material.runs],
             marks=discrepancy_notices(material.runs),
             graded=[result for result in material.results if result.is_contested],
             # Only the first contested answers: the run's folder has all.
@@ -567,7 +567,7 @@ def _tested_pairs(material: Material) -> list[tuple[ResultSeries, ResultSeries]]
 
 def _pairs_with_best(material: Material) -> list[tuple[ResultSeries, ResultSeries]]:
     """Return the best series of each memory span with each other one that is ranked there."""
-    pairs = []
+    pairs: list[tuple[ResultSeries, ResultSeries]] = []
     for span_label in material.spans:
         ranked = material.ranked_at(span_label)
         pairs += [(ranked[0], rival) for rival in ranked[1:]]
@@ -607,7 +607,7 @@ def _page_index(
 
 def _against_best(material: Material, differences: Differences) -> dict[int, str]:
     """Return for each series its difference from the best of its span, and the p-value of that difference."""
-    distances = {}
+    distances: dict[int, str] = {}
     for span_label in material.spans:
         ranked = material.ranked_at(span_label)
         for series in ranked[1:]:

@@ -137,9 +137,9 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
         for column in result_columns(run.result):
             folders = run.conversations_of(column.agent, column.span_label)
             series = len(all_series)
-            entries = []
+            entries = list[ExampleEntry]()
             for key, folder in enumerate(folders, start=len(conversations)):
-                rows = []
+                rows: list[ExampleEntry] = []
                 for result in folder.result.scenarios:
                     entry = ExampleEntry(
                         key=next(keys), series=series, conversation=key, result=result
@@ -224,7 +224,7 @@ class Origin(NamedTuple):
 
 def deciding_rules(material: Material) -> list[Decider]:
     """Return the deciding rules by name; rows without a rule are checks in the scenario itself."""
-    results = []
+    results: list[ScenarioResult] = []
     for row in material.rows:
         if row.result.rule or row.result.scored:
             results.append(row.result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import log2
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm.api.journal import ConversationRecord
 from pytest_ltm.api.storage import pluralize
@@ -14,7 +14,10 @@ from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by, mean_or_n
 from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.reports.agent_sentences import agents_under_test, forgotten_scenarios
 from pytest_ltm.reports.html.charts import NONE, Shaded, shade_class
-from pytest_ltm.reports.html.report_data import ExampleEntry, Material, ResultSeries
+
+if TYPE_CHECKING:
+    from pytest_ltm.reports.html.report_data import ExampleEntry, Material, ResultSeries
+
 
 # The boundaries between classes of gaps, in tokens.
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
@@ -47,7 +50,7 @@ class Grid(NamedTuple):
 
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
-    by_place = {}
+    by_place: dict[tuple[str, str], ResultSeries] = {}
     for series in material.series:
         by_place[series.agent, series.column.span_label] = series
     # Unranked agents, such as controls, come below the ranked ones.
@@ -124,12 +127,12 @@ def by_gap(material: Material) -> Grid | None:
         return None
     rows = []
     for agent in material.agents:
-        cells = []
+        cells: list[Shaded | None] = []
         for gap_class in classes:
             gap_scores = scores.get((agent, gap_class), ())
             cells.append(_gap_cell(agent, gap_class, gap_scores))
         rows.append((agent, cells))
-    return Grid(list(map(_gap_label, classes)), rows)
+    return Grid([_gap_label(gap_class) for gap_class in classes], rows)
 
 
 def _gap_class(gap: int) -> int:
@@ -209,7 +212,7 @@ def breaking_points(material: Material, shown_keys: Collection[int]) -> list[Bre
     def order_on_screen(agent: str) -> tuple[bool, int]:
         return agent not in tested, [*ranked, agent].index(agent)
 
-    breaks = []
+    breaks: list[Breaks] = []
     for agent in sorted(material.agents, key=order_on_screen):
         is_tested = agent in tested
         breaks.append(_agent_breaks(material, agent, shown_keys, tested=is_tested))
@@ -220,7 +223,7 @@ def _agent_breaks(
     material: Material, agent: str, shown_keys: Collection[int], *, tested: bool
 ) -> Breaks:
     """Return where one agent breaks."""
-    by_span = {}
+    by_span: dict[str, ResultSeries] = {}
     for agent_series in material.series:
         if agent_series.agent == agent:
             by_span[agent_series.column.span_label] = agent_series
@@ -250,7 +253,7 @@ def _scenario_rows(
     earlier = [_compared_scores(material, part) for part in series]
     rows = []
     for name in sorted(set().union(*entries)):
-        cells = []
+        cells: list[Shaded | None] = []
         for part, by_scenario, scores in zip(series, entries, earlier, strict=True):
             cell = None
             if name in by_scenario:
@@ -285,7 +288,7 @@ def _skill_rows(
     for skill in sorted(skills):
         name = SKILLS.get(skill, skill)
         examples = []
-        cells = []
+        cells: list[Shaded | None] = []
         for part in series:
             entries = [row for row in part.rows if skill in row.result.skills]
             examples.append(entries)
@@ -365,8 +368,8 @@ def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | Non
     """Return the baseline of a series at the same span, or None if there is none."""
     comparison = material.comparison(series.run)
     column = series.column
-    at_same_span = []
-    compared = []
+    at_same_span: list[ResultSeries] = []
+    compared: list[ResultSeries] = []
     for candidate in material.series_at(column.span_label):
         if candidate.run != series.run:
             at_same_span.append(candidate)
@@ -466,7 +469,7 @@ def depth_maps(
     if len({(length, band) for _, length, band in by_square}) < 2:
         return []
     lengths = sorted({spot.length for spot in spots})
-    heads = list(map(power_label, lengths))
+    heads = [power_label(length) for length in lengths]
     agents = {spot.agent for spot in spots}
     maps = []
     for breaks in order:
@@ -475,7 +478,7 @@ def depth_maps(
             continue
         rows = []
         for band in range(BANDS):
-            cells = []
+            cells: list[Shaded | None] = []
             for length in lengths:
                 spots = by_square.get((agent, length, band), [])
                 cells.append(_depth_cell(spots, shown_keys))

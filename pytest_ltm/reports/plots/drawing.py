@@ -352,16 +352,10 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
             axes.set_ylabel("accuracy")
             entries = [*_beside_each_other(axes, tested, x_by_span, step), *beside]
         else:
+            grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
+            pale: list[Any] = []
             for line in tested:
-                pale = _draw_line(
-                    axes,
-                    line,
-                    x_by_span,
-                    bars=False,
-                    color="#C9C9C9",
-                    linewidth=0.6,
-                    zorder=2,
-                )
+                pale.append(_draw_line(axes, line, x_by_span, bars=False, **grey))
             handle = _draw_line(
                 axes, tested[number], x_by_span, color=_COLOURS[0], marker="o", zorder=4
             )
@@ -369,7 +363,7 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
             axes.set_title(
                 _plot_text(tested[number].agent, _title_room(part, len(tested), _CURVE))
             )
-            entries = [(handle, "the agent"), (pale, "the others"), *beside]
+            entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
         axes.set_xlim(*ends)
         axes.set_xticks(
             list(x_by_span.values()),
@@ -391,15 +385,12 @@ def _beside_each_other(
         offset = (number - (len(lines) - 1) / 2) * apart
         moved = {span: x + offset for span, x in x_by_span.items()}
         dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
-        handle = _draw_line(
-            axes,
-            line,
-            moved,
-            zorder=4,
-            color=_COLOURS[number],
-            marker=_MARKERS[number],
-            linestyle=dashes,
-        )
+        look: dict[str, Any] = {
+            "color": _COLOURS[number],
+            "marker": _MARKERS[number],
+            "linestyle": dashes,
+        }
+        handle = _draw_line(axes, line, moved, zorder=4, **look)
         drawn.append((line.spots[-1].score, handle, line.agent))
     drawn.sort(key=lambda entry: -entry[0])
     return [(handle, agent) for _, handle, agent in drawn]
@@ -420,6 +411,11 @@ def _draw_references(
         )
         entries.append((band, "floor: earned without memory"))
     for number, line in enumerate(line for line in content.lines if line.reference):
+        style: dict[str, Any] = {
+            "color": _GREY,
+            "linestyle": _DASHES[number % 4],
+            "linewidth": 0.9,
+        }
         handle = _draw_line(
             axes,
             line,
@@ -428,9 +424,7 @@ def _draw_references(
             marker="|",
             markersize=3,
             zorder=3,
-            color=_GREY,
-            linestyle=_DASHES[number % 4],
-            linewidth=0.9,
+            **style,
         )
         entries.append((handle, line.agent))
     return entries
@@ -460,14 +454,14 @@ def _draw_frontier(part: SubFigure, content: Frontier) -> None:
         )
         for spot in panel.spots:
             number = names.index(spot.agent)
+            look: dict[str, Any] = {
+                "color": _COLOURS[number % len(_COLOURS)],
+                "marker": _MARKERS[number % len(_MARKERS)],
+            }
+            reach = [[spot.score - spot.low], [spot.high - spot.score]]
+            look |= {"linestyle": "none", "capsize": _scaled_points(2)}
             entries[spot.agent] = axes.errorbar(
-                [spot.cost],
-                [spot.score],
-                [[spot.score - spot.low], [spot.high - spot.score]],
-                color=_COLOURS[number % len(_COLOURS)],
-                marker=_MARKERS[number % len(_MARKERS)],
-                linestyle="none",
-                capsize=_scaled_points(2),
+                [spot.cost], [spot.score], reach, **look
             )
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,g}")
@@ -494,16 +488,14 @@ def _draw_line(
             [spot.score - spot.low for spot in wide],
             [spot.high - spot.score for spot in wide],
         ]
-        axes.errorbar(
-            [x_by_span[spot.span] for spot in wide],
-            [spot.score for spot in wide],
-            reach,
-            fmt="none",
-            color=style["color"],
-            linewidth=_scaled_points(0.9),
-            capsize=_scaled_points(2),
-            zorder=3.5,
-        )
+        bar: dict[str, Any] = {
+            "linewidth": _scaled_points(0.9),
+            "capsize": _scaled_points(2),
+            "zorder": 3.5,
+        }
+        places = [x_by_span[spot.span] for spot in wide]
+        scores = [spot.score for spot in wide]
+        axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if alone:
         # isolated examples have no length, so no line connects them to the first span
@@ -526,16 +518,14 @@ def _shade_band(
     x = [ends[0], *(x_by_span[span] for span in edge), ends[1]]
     levels = [levels[0], *levels, levels[-1]]
     axes.plot(x, levels, color=_GREY, linewidth=0.7, zorder=1.5)
-    return axes.fill_between(
-        x,
-        levels,
-        top,
-        facecolor=_PALE,
-        edgecolor="#B8B8B8",
-        linewidth=0,
-        hatch=hatch,
-        zorder=1,
-    )
+    look: dict[str, Any] = {
+        "facecolor": _PALE,
+        "edgecolor": "#B8B8B8",
+        "linewidth": 0,
+        "hatch": hatch,
+        "zorder": 1,
+    }
+    return axes.fill_between(x, levels, top, **look)
 
 
 def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
@@ -578,21 +568,26 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
             for x, square in enumerate(row):
                 if square is None:
                     continue
-                unscored = square.score is None
-                patch = mpl.patches.Rectangle(
-                    (x - 0.5, y - 0.5),
-                    1,
-                    1,
-                    linewidth=0.6,
-                    facecolor=_score_colour(square.score),
-                    edgecolor="#B8B8B8" if unscored else "white",
-                    hatch="////" if unscored else None,
+                look: dict[str, Any] = {
+                    "facecolor": "white",
+                    "edgecolor": "#B8B8B8",
+                    "hatch": "////",
+                }
+                if square.score is not None:
+                    look = {
+                        "facecolor": mpl.colormaps[_MAP](square.score),
+                        "edgecolor": "white",
+                    }
+                axes.add_patch(
+                    mpl.patches.Rectangle(
+                        (x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look
+                    )
                 )
-                axes.add_patch(patch)
-                ink = "black"
                 # The lower half of the colours is too dark for black text.
                 if square.score is not None and square.score < 0.55:
                     ink = "white"
+                else:
+                    ink = "black"
                 style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center"}
                 axes.text(
                     x,
@@ -641,16 +636,13 @@ def _draw_lanes(axes: Any, content: Timeline) -> None:
             bottom = lane + 0.38
             outlines.append([(begin, top), (end, top), (end, bottom), (begin, bottom)])
             fills.append(_score_colour(content.lanes[lane][1]))
-    axes.add_collection(
-        PolyCollection(
-            outlines,
-            facecolors=fills,
-            edgecolors=_GREY,
-            linewidths=0.5,
-            alpha=0.35,
-            zorder=1,
-        )
-    )
+    look: dict[str, Any] = {
+        "edgecolors": _GREY,
+        "linewidths": 0.5,
+        "alpha": 0.35,
+        "zorder": 1,
+    }
+    axes.add_collection(PolyCollection(outlines, facecolors=fills, **look))
     links: list[list[tuple[float, float]]] = []
     for lane, telling, question in content.links:
         links.append([(telling, lane), (question, lane)])
@@ -675,7 +667,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
             [mark.start for mark in marks], [mark.lane for mark in marks], **style
         )
 
-    marks = []
+    marks: list[ExchangeMark] = []
     questions: dict[str, list[ExchangeMark]] = {}
     for mark in content.marks:
         if mark.kind == "question":
@@ -686,7 +678,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     told_dots = dots(
         marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said"
     )
-    entries = [(told_dots, "said")]
+    entries: list[tuple[Any, str]] = [(told_dots, "said")]
     kinds = {
         "full marks": "o",
         "partial credit": "D",
@@ -697,22 +689,14 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     for name, marker in kinds.items():
         asked = questions.get(name)
         if asked:
-            entries.append(
-                (
-                    dots(
-                        asked,
-                        marker=marker,
-                        s=size * 1.4,
-                        c=[
-                            _score_colour(content.lanes[mark.lane][1]) for mark in asked
-                        ],
-                        edgecolors=_INK,
-                        linewidths=0.6,
-                        zorder=4,
-                    ),
-                    f"question: {name}",
-                )
-            )
+            look: dict[str, Any] = {
+                "s": size * 1.4,
+                "c": [_score_colour(content.lanes[mark.lane][1]) for mark in asked],
+                "edgecolors": _INK,
+                "linewidths": 0.6,
+                "zorder": 4,
+            }
+            entries.append((dots(asked, marker=marker, **look), f"question: {name}"))
     for jump in content.jumps:
         axes.axvline(
             jump, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5

@@ -30,7 +30,7 @@ from pytest_ltm.figures.statistics.frontier import (
 from pytest_ltm.figures.statistics.paired_comparison import Comparison
 from pytest_ltm.figures.statistics.totals import group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text
-from pytest_ltm.gate.changes import Changes
+from pytest_ltm.gate.changes import Change, Changes
 from pytest_ltm.reports.agent_sentences import agents_under_test
 from pytest_ltm.reports.html.details import timeline_json as lanes_of
 from pytest_ltm.reports.html.report_data import (
@@ -204,7 +204,7 @@ def chosen_material(
     labels = {series.column.agent for series in all_material.series}
     _check_names("agent", agents, labels)
     _check_names("memory span", spans, set(all_material.spans))
-    chosen = []
+    chosen: list[ResultSeries] = []
     for series in all_material.series:
         column = series.column
         has_agent = column.agent in (agents or labels)
@@ -213,7 +213,7 @@ def chosen_material(
     if not chosen:
         raise LtmError("no run has these agents at these memory spans")
     keys = {series.key for series in chosen}
-    conversations = []
+    conversations: list[ConversationEntry] = []
     for conversation in all_material.conversations:
         if conversation.series in keys:
             conversations.append(conversation)
@@ -245,7 +245,7 @@ def accuracy_curves(material: Material) -> Curve:
     tested = agents_under_test(scored)
     lines = []
     for agent, parts in group_by(scored, lambda series: series.agent).items():
-        spots = list(map(_plotted_score, parts))
+        spots = [_plotted_score(part) for part in parts]
         spots.sort(key=lambda spot: spot.span or 0)
         lines.append(
             AccuracyCurve(
@@ -253,7 +253,7 @@ def accuracy_curves(material: Material) -> Curve:
             )
         )
     lines.sort(key=lambda line: line.reference)
-    cheats = set()
+    cheats: set[int] = set()
     for conversation in material.conversations:
         if conversation.folder.result.is_cheat:
             cheats.add(conversation.series)
@@ -490,7 +490,7 @@ def _example_squares(
     ordered = sorted(
         results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}")
     )
-    squares = []
+    squares: list[Square | None] = []
     for result in ordered:
         text = NOTHING if result.score is None else score_text(result.score)
         squares.append(Square(text=text, score=result.score))
@@ -519,15 +519,15 @@ def depth_heatmap(material: Material, by: By) -> Heat:
     columns = sorted({column for _, column, _, _ in spots})
     if by == "gap":
         rows = sorted({row for _, _, row, _ in spots})
-        row_labels = list(map(power_label, rows))
+        row_labels = [power_label(row) for row in rows]
         column_labels = [material.spans[column] for column in columns]
         across = "memory span"
         down = "tokens from the needle to the question"
         rounded = "Distances"
     else:
         rows = list(range(BANDS))
-        row_labels = list(map(band_label, rows))
-        column_labels = list(map(power_label, columns))
+        row_labels = [band_label(row) for row in rows]
+        column_labels = [power_label(column) for column in columns]
         across = "tokens before the question"
         down = "the needle was told after this share of them"
         rounded = "Lengths"
@@ -588,7 +588,7 @@ def _share_spots(material: Material) -> list[_Placed]:
         record = conversation.folder.record()
         if record:
             starts |= asked_at(conversation.rows, record)
-    placed = []
+    placed: list[_Placed] = []
     for spot in depth_spots(material, starts):
         placed.append((spot.agent, spot.length, spot.band, spot.score))
     return placed
@@ -636,7 +636,7 @@ def _make_timeline(
         lane_of[number] = lane
     # If the journal was truncated, results may refer to exchanges that it no longer
     # contains.
-    links = []
+    links: list[tuple[int, int, int]] = []
     for telling, asking, *_ in drawn["links"]:
         if telling in starts and asking in starts:
             link = (lane_of[asking], ends_of_telling[telling], starts[asking])
@@ -672,7 +672,7 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 
     LtmError if no example has a score on both sides.
     """
-    scored = []
+    scored: list[Change] = []
     for change in changes.changes:
         if change.level and (not spans or change.span_label in spans):
             scored.append(change)
@@ -681,7 +681,7 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
             "no example has a score on both sides, so there is no difference to draw"
         )
     panels = []
-    all_rows = []
+    all_rows: list[PlottedDifference] = []
     for change in scored:
         # The largest loss is at the top, right below the mean.
         names = sorted(

@@ -52,6 +52,27 @@ def test_the_colour_told_last_is_the_answer() -> None:
     assert "teal" not in answer
 
 
+def test_a_reader_with_notes_answers_what_meant_nothing_to_readers_without() -> None:
+    questions = [
+        "What is my favourite colour?",
+        "What is my name?",
+        "What is my cat called?",
+        "Which song do I like best?",
+    ]
+    statements = [
+        "My favourite colour is ochre.",
+        "My name is Odile.",
+        "My cat is called Kelvin.",
+        "My best-loved song is Halcyon.",
+    ]
+    before = heard(full(), *questions)
+    after = heard(full(), *statements, *questions)[len(statements) :]
+    told = ["ochre", "Odile", "Kelvin", "Halcyon"]
+    assert not any(word in text for word, text in zip(told, before, strict=True))
+    assert all(word in text for word, text in zip(told, after, strict=True)), after
+    assert heard(full(), *questions) == before
+
+
 def test_short_words_tell_statements_of_one_form_apart() -> None:
     *_, cat, dog = heard(
         full(),
